@@ -1,0 +1,117 @@
+//! The record of one review: one JSON line of the audit log.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Everything the audit log keeps of one review. Field names are part of the log's format.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// When the answer was ready: RFC 3339, UTC, milliseconds. Filled in by the server.
+    pub time: String,
+    /// The webhook that was asked.
+    pub stage: Stage,
+    /// What came of it.
+    pub decision: Decision,
+    /// `request.uid` of the review.
+    pub uid: String,
+    /// `CREATE`, `UPDATE` or `DELETE`; whatever the review said where it was none of them.
+    pub operation: String,
+    /// `status`, `scale`, or nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subresource: Option<String>,
+    /// The object that was judged.
+    pub object: Object,
+    /// Who asked for it.
+    pub user: User,
+    /// Whether nothing would have been stored.
+    pub dry_run: bool,
+    /// The HTTP-like code of the answer's status, where it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<u16>,
+    /// The answer's own text where no rule spoke (a review for another resource, say).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Every violation, also those that the answer had no room for.
+    pub violations: Vec<Finding>,
+    /// How many violations the record itself leaves out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub violations_left_out: usize,
+    /// Every warning.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// The manifest that was judged, without managed fields and the last-applied annotation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Value>,
+    /// From the first byte of the body to the decision. Filled in by the server.
+    pub duration_micros: u64,
+}
+
+/// One violation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// Kubernetes field path.
+    pub field: String,
+    /// Cause type, such as `FieldValueInvalid`.
+    pub cause: &'static str,
+    /// What the user was told.
+    pub message: String,
+}
+
+/// Which object a record is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Object {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name, or its `generateName` where it has none yet.
+    pub name: String,
+    /// `metadata.uid`, where it has one yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// `metadata.generation`, where it has one yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
+    /// Hash of the manifest, equal for equal manifests: 16 hexadecimal digits.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub hash: String,
+}
+
+/// Who made a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct User {
+    /// Name, such as `system:serviceaccount:flux-system:kustomize-controller`.
+    pub name: String,
+    /// Groups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+}
+
+/// The webhook that was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// `/validate`: what it decides is final.
+    Validate,
+    /// `/mutate`: it allows, and notes what will be refused later, here or by the CRD's schema.
+    Mutate,
+}
+
+/// What came of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// The request goes on.
+    Allowed,
+    /// The request is refused.
+    Rejected,
+    /// `/mutate` saw violations and let the request go on to be refused.
+    Found,
+}
+
+// serde's `skip_serializing_if` hands a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}

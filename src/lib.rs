@@ -1,0 +1,20 @@
+//! etcd-warden keeps etcd clusters on Kubernetes from being broken by the manifests that describe them.
+//!
+//! | module | what is in it | may know |
+//! |---|---|---|
+//! | [`etcd`] | the `Etcd` resource as it is read from JSON, and the names derived from it | nobody |
+//! | [`rules`] | the catalogue: pure functions from (old, new, settings) to violations and warnings | `etcd` |
+//! | [`audit`] | what was rejected: the record and the file that holds it | nobody |
+//! | [`admission`] | AdmissionReview in, AdmissionReview out | `rules`, `etcd`, `audit` |
+//! | [`pki`] | the CA and the serving certificate of a server that was given none | nobody |
+//! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki` |
+//! | [`cli`] | one file a command | all |
+
+pub mod admission;
+pub mod audit;
+pub mod cli;
+pub mod etcd;
+pub mod pki;
+pub mod rules;
+pub mod server;
+pub mod telemetry;
