@@ -73,7 +73,7 @@ pub struct Object {
     /// `metadata.generation`, where it has one yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// Hash of the manifest, equal for equal manifests: 16 hexadecimal digits.
+    /// SHA-256 of the manifest, cut to 32 hexadecimal digits: equal for equal manifests.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub hash: String,
 }

@@ -1,4 +1,41 @@
 //! The catalogue of rules: pure functions from (old, new, settings) to violations and warnings.
+//!
+//! [`RULES`] and [`WARNINGS`] are the tables; a rule's function bears its id. [`judge`] runs them over a
+//! [`Request`] and settles what speaks where two of them see one mistake.
+
+mod address;
+mod advertise;
+mod backup;
+mod catalogue;
+mod change;
+mod end;
+mod fields;
+mod freeze;
+mod image;
+mod immutable;
+mod judge;
+mod object;
+mod own;
+mod ports;
+mod report;
+mod secrets;
+mod size;
+mod source;
+mod source_names;
+mod source_urls;
+mod status;
+mod text;
+mod view;
+mod warnings;
+
+pub use address::{Address, Fault, canonical};
+pub use catalogue::{Check, Group, RULES, Rule, rule_by_id};
+pub use change::{Change, is_same};
+pub use judge::{Request, Verdict, judge};
+pub use report::{Cause, Report, Violation, Warning};
+pub use text::{VALUE_MAX, escaped, quoted, shortened};
+pub use view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View};
+pub use warnings::{CANONICAL_URL, MORE_WARNINGS, WARNINGS, WarningCheck, WarningRule};
 
 /// What an administrator decides about the rules, by flags.
 #[derive(Clone, Debug, Default)]
@@ -14,5 +51,5 @@ pub struct Settings {
 
 /// The ids of all rules and of all warnings, as metric labels.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    ["type"].into_iter()
+    RULES.iter().map(|rule| rule.id).chain(WARNINGS.iter().map(|warning| warning.id))
 }

@@ -1,0 +1,315 @@
+//! From a body to an answer, and to what is kept of it.
+
+use super::answer::{Answer, rule_ids};
+use super::case::{Case, Change, Target};
+use super::manifest::{self, Manifests};
+use super::mutate::{Mutation, mutate};
+use super::review::{NoReview, Request};
+use crate::audit::{Decision, Finding, Object, Record, Stage, User};
+use crate::rules::{self, Settings, Verdict, View, Violation, Warning, escaped, shortened};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Most violations in one record: a record is for a person, and a file has bounds.
+const RECORDED_MAX: usize = 1000;
+/// Longest piece of somebody's text in a log line.
+const LOGGED_MAX: usize = 253;
+
+/// What one call of a webhook came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The answer's body: an AdmissionReview as JSON.
+    pub body: Vec<u8>,
+    /// What it was about, in closed sets: for metrics and for the log line.
+    pub facts: Facts,
+    /// The audit record, without time and duration; only where `audited` asked for it.
+    pub record: Option<Box<Record>>,
+}
+
+/// What a review was about. Every string is from a closed set, or is for the log only.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Which webhook.
+    pub stage: Stage,
+    /// `CREATE`, `UPDATE`, `DELETE`, or `other`.
+    pub operation: &'static str,
+    /// `etcds`, `etcds/status`, `etcds/scale`, or `other`.
+    pub resource: &'static str,
+    /// What came of it.
+    pub decision: Decision,
+    /// The refusal's code: 422, 400, 504; 200 where it was allowed.
+    pub code: u16,
+    /// Ids of the rules that were broken, sorted, each once.
+    pub rules: Vec<&'static str>,
+    /// Ids of the warnings given, sorted, each once.
+    pub warnings: Vec<&'static str>,
+    /// For the log, escaped and shortened: `request.uid`.
+    pub uid: String,
+    /// For the log, escaped and shortened.
+    pub namespace: String,
+    /// For the log, escaped and shortened.
+    pub name: String,
+    /// For the log, escaped and shortened.
+    pub user: String,
+}
+
+/// Which reviews get an audit record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audited {
+    /// Rejections, and what `/mutate` found.
+    Rejections,
+    /// Every decision.
+    All,
+}
+
+/// Answers one call of a webhook.
+pub fn review(stage: Stage, body: &[u8], settings: &Settings, audited: Audited) -> Result<Outcome, NoReview> {
+    let request = Request::read(body)?;
+    let about = About::of(stage, &request);
+    let judged = judge(stage, body, request, settings, &about);
+    Ok(judged.outcome(about, body, audited))
+}
+
+/// The answer to a review whose time ran out before it was judged: `/validate` refuses with code 504 and
+/// reason Timeout, `/mutate` allows without a patch.
+pub fn timed_out(stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
+    let request = Request::read(body)?;
+    let about = About::of(stage, &request);
+    let message = format!(
+        "the review was not judged within {} ms: the server is overloaded, try again",
+        limit.as_millis()
+    );
+    let judged = match stage {
+        Stage::Mutate => Judged::default(),
+        Stage::Validate => {
+            Judged { refusal: Some(Refusal { code: 504, reason: "Timeout", message }), ..Judged::default() }
+        }
+    };
+    Ok(judged.outcome(about, body, Audited::Rejections))
+}
+
+/// What a review is about and who asks.
+struct About {
+    stage: Stage,
+    target: Target,
+    operation: String,
+    subresource: Option<String>,
+    uid: String,
+    namespace: String,
+    name: String,
+    user: User,
+    dry_run: bool,
+    object_uid: Option<String>,
+    generation: Option<i64>,
+}
+
+impl About {
+    fn of(stage: Stage, request: &Request<'_>) -> Self {
+        let object = if request.object.is_set() { request.object.get() } else { request.old_object.get() };
+        let metadata = object.and_then(|object| object.metadata.get());
+        let user = request.user_info.get();
+        let first = |texts: [Option<&str>; 3]| {
+            texts.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default().to_owned()
+        };
+        Self {
+            stage,
+            target: Target::of(request),
+            operation: request.operation.text().unwrap_or_default().to_owned(),
+            subresource: request.subresource.text().filter(|text| !text.is_empty()).map(str::to_owned),
+            uid: request.uid().to_owned(),
+            namespace: first([request.namespace.text(), metadata.and_then(|m| m.namespace.text()), None]),
+            name: first([
+                request.name.text(),
+                metadata.and_then(|m| m.name.text()),
+                metadata.and_then(|m| m.generate_name.text()),
+            ]),
+            user: User {
+                name: user.and_then(|user| user.username.text()).unwrap_or_default().to_owned(),
+                groups: user
+                    .and_then(|user| user.groups.get())
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|group| group.text().map(str::to_owned))
+                    .collect(),
+            },
+            dry_run: request.dry_run.get() == Some(&true),
+            object_uid: metadata.and_then(|m| m.uid.text()).map(str::to_owned),
+            generation: metadata.and_then(|m| m.generation.number()),
+        }
+    }
+}
+
+/// A question that can't be judged.
+struct Refusal {
+    code: u16,
+    reason: &'static str,
+    message: String,
+}
+
+/// What was found.
+#[derive(Default)]
+struct Judged {
+    violations: Vec<Violation>,
+    warnings: Vec<Warning>,
+    mutation: Mutation,
+    refusal: Option<Refusal>,
+}
+
+fn judge(stage: Stage, body: &[u8], request: Request<'_>, settings: &Settings, about: &About) -> Judged {
+    match (Case::of(request), stage) {
+        (Ok(case), Stage::Validate) => {
+            let Verdict { violations, warnings, .. } = verdict(&case, body, settings, about);
+            Judged { violations, warnings, ..Judged::default() }
+        }
+        (Ok(mut case), Stage::Mutate) => {
+            let mutation = mutation(&mut case);
+            let violations = verdict(&case, body, settings, about).violations;
+            Judged { violations, mutation, ..Judged::default() }
+        }
+        (Err(message), Stage::Validate) => Judged {
+            refusal: Some(Refusal { code: 400, reason: "BadRequest", message }),
+            ..Judged::default()
+        },
+        // One place decides, and it isn't this one.
+        (Err(_), Stage::Mutate) => Judged::default(),
+    }
+}
+
+fn mutation(case: &mut Case<'_>) -> Mutation {
+    match case {
+        Case::Create(new) => mutate(new, None),
+        Case::Update(Change { old, new }) => mutate(new, Some(old)),
+        Case::UpdateStatus(_) | Case::UpdateScale(_) | Case::Delete(_) => Mutation::default(),
+    }
+}
+
+fn verdict(case: &Case<'_>, body: &[u8], settings: &Settings, about: &About) -> Verdict {
+    let view = |etcd| View::new(etcd, &about.namespace);
+    let judge = |request: &rules::Request<'_>| rules::judge(request, settings, &about.user.name);
+    match case {
+        Case::Create(new) => judge(&rules::Request::Create(&view(new))),
+        Case::Update(Change { old, new }) => {
+            with_ratcheted(judge(&rules::Request::Update { old: &view(old), new: &view(new) }), body)
+        }
+        Case::UpdateStatus(Change { old, new }) => {
+            judge(&rules::Request::UpdateStatus { old: &view(old), new: &view(new) })
+        }
+        Case::UpdateScale(Change { old, new }) => {
+            judge(&rules::Request::UpdateScale { old: &view(old), new: &view(new) })
+        }
+        Case::Delete(old) => judge(&rules::Request::Delete(&view(old))),
+    }
+}
+
+/// What ratcheting let pass is warned of whenever `spec` is another one.
+fn with_ratcheted(mut verdict: Verdict, body: &[u8]) -> Verdict {
+    let ratcheted = std::mem::take(&mut verdict.ratcheted);
+    if !ratcheted.is_empty() && !Manifests::of(body).same_spec() {
+        verdict.warnings.extend(ratcheted);
+    }
+    verdict
+}
+
+impl Judged {
+    fn outcome(self, about: About, body: &[u8], audited: Audited) -> Outcome {
+        let answer = self.answer(&about);
+        let decision = match (&answer, self.violations.is_empty()) {
+            (Answer::Allowed { .. }, true) => Decision::Allowed,
+            (Answer::Allowed { .. }, false) => Decision::Found,
+            _ => Decision::Rejected,
+        };
+        let warnings = [self.mutation.warnings.as_slice(), self.warnings.as_slice()].concat();
+        let answered = answer.body(&about.uid, &warnings);
+        let facts = about.facts(decision, answer.code(), rule_ids(&self.violations), &warnings);
+        let wanted = audited == Audited::All || decision != Decision::Allowed;
+        let record = wanted.then(|| Box::new(self.record(about, body, decision, &warnings)));
+        Outcome { body: answered, facts, record }
+    }
+
+    fn answer<'j>(&'j self, about: &'j About) -> Answer<'j> {
+        match (&self.refusal, about.stage) {
+            (Some(Refusal { code, reason, message }), _) => Answer::Refused { code: *code, reason, message },
+            (None, Stage::Validate) if !self.violations.is_empty() => {
+                Answer::Invalid { name: &about.name, violations: &self.violations }
+            }
+            (None, _) => Answer::Allowed { patch: &self.mutation.patch },
+        }
+    }
+
+    fn record(self, about: About, body: &[u8], decision: Decision, warnings: &[Warning]) -> Record {
+        let found = Manifests::of(body);
+        let mut manifest = found.new.or(found.old).and_then(manifest::kept);
+        if let Some(manifest) = &mut manifest {
+            self.apply_patch(manifest);
+        }
+        let (code, message) = match (decision, self.refusal) {
+            (Decision::Rejected, Some(refusal)) => (Some(refusal.code), Some(refusal.message)),
+            (Decision::Rejected, None) => (Some(422), None),
+            _ => (None, None),
+        };
+        let hash = manifest.as_ref().map(manifest::hash).unwrap_or_default();
+        Record {
+            time: String::new(),
+            stage: about.stage,
+            decision,
+            uid: about.uid,
+            operation: about.operation,
+            subresource: about.subresource,
+            object: Object {
+                namespace: about.namespace,
+                name: about.name,
+                uid: about.object_uid,
+                generation: about.generation,
+                hash,
+            },
+            user: about.user,
+            dry_run: about.dry_run,
+            code,
+            message,
+            violations_left_out: self.violations.len().saturating_sub(RECORDED_MAX),
+            violations: self.violations.into_iter().take(RECORDED_MAX).map(finding).collect(),
+            warnings: warnings.iter().map(|warning| warning.text.clone()).collect(),
+            manifest,
+            duration_micros: 0,
+        }
+    }
+
+    /// What `/mutate` judged is the object as it patches it.
+    fn apply_patch(&self, manifest: &mut Value) {
+        for operation in &self.mutation.patch {
+            // Made from this very manifest, so that every place is there.
+            let _ = operation.apply(manifest);
+        }
+    }
+}
+
+fn finding(violation: Violation) -> Finding {
+    Finding {
+        rule: violation.rule,
+        field: violation.field,
+        cause: violation.cause.name(),
+        message: violation.message,
+    }
+}
+
+impl About {
+    fn facts(&self, decision: Decision, code: u16, rules: Vec<&'static str>, warnings: &[Warning]) -> Facts {
+        let logged = |text: &str| shortened(&escaped(text), LOGGED_MAX);
+        let mut warnings: Vec<&'static str> = warnings.iter().map(|warning| warning.id).collect();
+        warnings.sort_unstable();
+        warnings.dedup();
+        Facts {
+            stage: self.stage,
+            operation: self.target.operation,
+            resource: self.target.resource,
+            decision,
+            code,
+            rules,
+            warnings,
+            uid: logged(&self.uid),
+            namespace: logged(&self.namespace),
+            name: logged(&self.name),
+            user: logged(&self.user.name),
+        }
+    }
+}

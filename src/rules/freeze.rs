@@ -1,0 +1,212 @@
+//! What can't be changed: the existing cluster that an Etcd joins, and until the join is complete everything
+//! that would move it away from under the members that are joining.
+
+use super::change::{Change, same_urls};
+use super::report::Report;
+use super::view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View, is_on, items};
+use crate::etcd::{Bootstrap, EtcdConfig, Int32, Slot};
+
+/// An existing cluster can be named at creation only.
+pub(super) fn bootstrap_create_only(change: &Change<'_>, report: &mut Report) {
+    if change.old.bootstrap().is_none() && change.new.bootstrap().is_some() {
+        report.forbidden(
+            BOOTSTRAP,
+            "an existing cluster can be named only when the Etcd is created: this one has formed a cluster of its \
+             own, or has left the one that it joined. Remove the field, or create another Etcd with it",
+        );
+    }
+}
+
+/// The existing cluster can't be forgotten in the middle of the join.
+pub(super) fn bootstrap_no_removal(change: &Change<'_>, report: &mut Report) {
+    let Some(config) = change.new.config() else {
+        if change.waives_object_rules() && change.old.is_joining() {
+            forbid_removal(report);
+        }
+        return;
+    };
+    let removed = match &config.bootstrap_with_existing_cluster {
+        Slot::Absent => true,
+        Slot::Wrong(_) => false,
+        Slot::Set(bootstrap) => is_emptied(bootstrap),
+    };
+    if change.old.is_joining() && removed {
+        forbid_removal(report);
+    }
+}
+
+fn forbid_removal(report: &mut Report) {
+    report.forbidden(
+        BOOTSTRAP,
+        "can't be removed or emptied before the join is complete (condition BootstrappedWithExistingCluster is True): \
+         members may already be learners of the existing cluster. Put the field back, or delete the Etcd",
+    );
+}
+
+/// Source members and client endpoints can't be changed in the middle of the join.
+pub(super) fn bootstrap_frozen(change: &Change<'_>, report: &mut Report) {
+    let (true, Some(old), Some(new)) =
+        (change.old.is_joining(), change.old.bootstrap(), change.new.bootstrap())
+    else {
+        return;
+    };
+    if is_emptied(new) {
+        return;
+    }
+    if speaks_for(change, &new.members) && !same_members(change.old, old, change.new, new) {
+        forbid_edit(change, "members", report);
+    }
+    let same = same_urls(change.old.client_endpoints.iter(), change.new.client_endpoints.iter());
+    if speaks_for(change, &new.client_endpoints) && !same {
+        forbid_edit(change, "clientEndpoints", report);
+    }
+}
+
+/// Whether an edit of this list is this rule's, and not a missing list's or a wrong type's.
+fn speaks_for<T>(change: &Change<'_>, list: &Slot<Vec<Slot<T>>>) -> bool {
+    !list.is_wrong() && (change.waives_object_rules() || !is_empty(list))
+}
+
+fn forbid_edit(change: &Change<'_>, list: &str, report: &mut Report) {
+    let field = format!("{BOOTSTRAP}.{list}");
+    let remedy = if change.was_wrong(&field) {
+        "What stands there now breaks a rule itself, and only deleting the Etcd and creating it anew can mend it"
+    } else {
+        "Restore the stored value, and edit it after the join, or delete the Etcd and create it anew"
+    };
+    report.forbidden(
+        field,
+        format!(
+            "can't be changed before the join is complete (condition BootstrappedWithExistingCluster is True). {remedy}"
+        ),
+    );
+}
+
+fn is_emptied(bootstrap: &Bootstrap<'_>) -> bool {
+    is_empty(&bootstrap.members) && is_empty(&bootstrap.client_endpoints)
+}
+
+fn is_empty<T>(list: &Slot<Vec<Slot<T>>>) -> bool {
+    match list {
+        Slot::Absent => true,
+        Slot::Wrong(_) => false,
+        Slot::Set(items) => items.is_empty(),
+    }
+}
+
+/// Same names in the same order, each with the same set of peer URLs.
+pub(super) fn same_members(
+    old_view: &View<'_>,
+    old: &Bootstrap<'_>,
+    new_view: &View<'_>,
+    new: &Bootstrap<'_>,
+) -> bool {
+    let names = |bootstrap: &Bootstrap<'_>| -> Vec<Option<String>> {
+        let list = bootstrap.members.get().into_iter().flatten();
+        list.map(|member| Some(member.get()?.name.text()?.to_owned())).collect()
+    };
+    let (old_names, new_names) = (names(old), names(new));
+    old_names == new_names
+        && (0..new_names.len()).all(|member| same_urls(old_view.urls_of(member), new_view.urls_of(member)))
+}
+
+/// Whether the client endpoints are the same set.
+pub(super) fn same_endpoints(old: &View<'_>, new: &View<'_>) -> bool {
+    same_urls(old.client_endpoints.iter(), new.client_endpoints.iter())
+}
+
+/// The number of members can't be changed in the middle of the join, except from 0 to the first size.
+pub(super) fn bootstrap_replicas_frozen(change: &Change<'_>, report: &mut Report) {
+    let (Some(old), Some(new)) = (change.old.replicas(), change.new.replicas()) else { return };
+    if !change.old.is_joining() || old == 0 || old == new || (new < 0 && !change.waives_object_rules()) {
+        return;
+    }
+    report.forbidden(
+        "spec.replicas",
+        format!(
+            "can't change from {old} to {new} before the join is complete (condition BootstrappedWithExistingCluster \
+             is True): each member that joins moves the quorum of the existing cluster. Write {old}, and scale after \
+             the join"
+        ),
+    );
+}
+
+/// Ports, TLS and advertised peer URLs can't be changed in the middle of the join.
+pub(super) fn bootstrap_settings_frozen(change: &Change<'_>, report: &mut Report) {
+    let (true, Some(old), Some(new)) = (change.old.is_joining(), change.old.config(), change.new.config())
+    else {
+        return;
+    };
+    frozen_port(report, "spec.etcd.serverPort", 2380, &old.server_port, &new.server_port);
+    frozen_port(report, "spec.etcd.clientPort", 2379, &old.client_port, &new.client_port);
+    frozen_presence(report, PEER_TLS, is_on(&old.peer_url_tls), is_on(&new.peer_url_tls));
+    frozen_presence(report, CLIENT_TLS, is_on(&old.client_url_tls), is_on(&new.client_url_tls));
+    let readable = !new.additional_advertise_peer_urls.is_wrong();
+    if readable && !same_advertised(change.old, old, change.new, new) {
+        forbid_setting(report, ADVERTISED, "can't change");
+    }
+}
+
+fn frozen_port(report: &mut Report, field: &str, default: i64, old: &Slot<Int32>, new: &Slot<Int32>) {
+    let effective = |port: &Slot<Int32>| if port.is_wrong() { None } else { port.number().or(Some(default)) };
+    if let (Some(old), Some(new)) = (effective(old), effective(new))
+        && old != new
+    {
+        forbid_setting(report, field, &format!("can't change from {old} to {new}"));
+    }
+}
+
+fn frozen_presence(report: &mut Report, field: &str, old: Option<bool>, new: Option<bool>) {
+    if let (Some(old), Some(new)) = (old, new)
+        && old != new
+    {
+        forbid_setting(
+            report,
+            field,
+            if new { "TLS can't be switched on" } else { "TLS can't be switched off" },
+        );
+    }
+}
+
+fn forbid_setting(report: &mut Report, field: &str, what: &str) {
+    report.forbidden(
+        field,
+        format!(
+            "{what} before the join is complete (condition BootstrappedWithExistingCluster is True): it would move \
+             an address under a member that is already registered. Restore the stored value, and change it after the \
+             join"
+        ),
+    );
+}
+
+/// The same URLs for the same members, in any order.
+fn same_advertised(
+    old_view: &View<'_>,
+    old: &EtcdConfig<'_>,
+    new_view: &View<'_>,
+    new: &EtcdConfig<'_>,
+) -> bool {
+    let covers = |one: (&View<'_>, &EtcdConfig<'_>), other: (&View<'_>, &EtcdConfig<'_>)| {
+        advertising(one.1).iter().all(|name| {
+            same_urls(
+                advertised_by(one.0, one.1, name).into_iter(),
+                advertised_by(other.0, other.1, name).into_iter(),
+            )
+        })
+    };
+    covers((old_view, old), (new_view, new)) && covers((new_view, new), (old_view, old))
+}
+
+fn advertising<'a>(config: &'a EtcdConfig<'_>) -> Vec<&'a str> {
+    items(&config.additional_advertise_peer_urls).filter_map(|(_, entry)| entry.member_name.text()).collect()
+}
+
+fn advertised_by<'v, 'a>(view: &'v View<'a>, config: &EtcdConfig<'_>, name: &str) -> Vec<&'v UrlAt<'a>> {
+    let entries: Vec<usize> = items(&config.additional_advertise_peer_urls)
+        .filter(|(_, entry)| entry.member_name.text() == Some(name))
+        .map(|(index, _)| index)
+        .collect();
+    let of_member =
+        |url: &&UrlAt<'a>| matches!(url.place, UrlPlace::Advertised(entry, _) if entries.contains(&entry));
+    view.advertised_urls.iter().filter(of_member).collect()
+}

@@ -1,0 +1,47 @@
+//! Fields that a StatefulSet or the members' identities are made from, once.
+
+use super::change::Change;
+use super::report::Report;
+use super::text::quoted;
+use crate::etcd::{Slot, Spec, Text};
+
+/// `spec.memberNamePrefix`.
+pub(super) fn member_name_prefix_immutable(change: &Change<'_>, report: &mut Report) {
+    immutable(change, report, "spec.memberNamePrefix", |spec| &spec.member_name_prefix);
+}
+
+/// `spec.storageClass`.
+pub(super) fn storage_class_immutable(change: &Change<'_>, report: &mut Report) {
+    immutable(change, report, "spec.storageClass", |spec| &spec.storage_class);
+}
+
+/// `spec.volumeClaimTemplate`.
+pub(super) fn volume_claim_template_immutable(change: &Change<'_>, report: &mut Report) {
+    immutable(change, report, "spec.volumeClaimTemplate", |spec| &spec.volume_claim_template);
+}
+
+fn immutable(
+    change: &Change<'_>,
+    report: &mut Report,
+    field: &str,
+    of: impl for<'s, 'a> Fn(&'s Spec<'a>) -> &'s Slot<Text<'a>>,
+) {
+    let (Some(old), Some(new)) = (change.old.spec(), change.new.spec()) else { return };
+    let (old, new) = (of(old), of(new));
+    if new.is_wrong() || old.text() == new.text() {
+        return;
+    }
+    let shown = |slot: &Slot<Text<'_>>| slot.text().map_or_else(|| "absent".to_owned(), quoted);
+    let remedy = match old.text() {
+        Some(old) => format!("Write {} again", quoted(old)),
+        None => "Remove the field again".to_owned(),
+    };
+    report.forbidden(
+        field,
+        format!(
+            "is immutable: it was {} when the Etcd was created and can't become {}. {remedy}",
+            shown(old),
+            shown(new)
+        ),
+    );
+}

@@ -1,0 +1,449 @@
+//! The table of warnings: what is legal but unwise.
+
+use super::Settings;
+use super::address::Address;
+use super::backup::{Mode, turns_off};
+use super::catalogue::Group;
+use super::change::Change;
+use super::end::{combined, leaves_first, quorum_lost_by_deletion};
+use super::freeze::{same_endpoints, same_members};
+use super::image::{Minor, image};
+use super::object::NAME_MAX;
+use super::report::Warning;
+use super::text::quoted;
+use super::view::{UrlAt, View};
+use crate::etcd::checks::{Duration, Quantity, Schedule};
+use crate::etcd::{IntOrText, Slot, Store, Text};
+
+/// One kind of warning.
+#[derive(Debug)]
+pub struct WarningRule {
+    /// Stable id: at the end of the warning, in metrics and in documentation.
+    pub id: &'static str,
+    /// Where it is documented.
+    pub group: Group,
+    /// What it looks at.
+    pub check: WarningCheck,
+    /// When it is given, in one sentence.
+    pub summary: &'static str,
+}
+
+/// What a warning looks at, and the function that looks.
+#[derive(Clone, Copy, Debug)]
+pub enum WarningCheck {
+    /// The object: on CREATE, and on UPDATE where the warning wasn't true of the old object already.
+    Object(fn(&View<'_>, &mut Vec<String>)),
+    /// The change: on UPDATE.
+    Changed(fn(&Change<'_>, &mut Vec<String>)),
+    /// The object that goes: on DELETE.
+    Deleted(fn(&View<'_>, &Settings, &mut Vec<String>)),
+    /// Given by mutation, or made of other warnings.
+    Elsewhere,
+}
+
+const fn warning(id: &'static str, group: Group, check: WarningCheck, summary: &'static str) -> WarningRule {
+    WarningRule { id, group, check, summary }
+}
+
+use Group::{Joining, Life, Object as Rest};
+use WarningCheck::{Changed, Deleted, Elsewhere, Object};
+
+/// Id of the warning that mutation gives for each URL that it writes otherwise.
+pub const CANONICAL_URL: &str = "canonical-url";
+/// Id of the warning that says how many warnings found no room.
+pub const MORE_WARNINGS: &str = "more-warnings";
+
+/// Every warning, in the order in which they are given.
+pub const WARNINGS: &[WarningRule] = &[
+    warning(
+        "even-voters",
+        Joining,
+        Object(even_voters),
+        "Source and own members together are an even number.",
+    ),
+    warning("many-voters", Joining, Object(many_voters), "Source and own members together are more than 7."),
+    warning(
+        "nothing-joins-yet",
+        Joining,
+        Object(nothing_joins_yet),
+        "An existing cluster is named, with 0 replicas.",
+    ),
+    warning(
+        "backup-not-restored",
+        Joining,
+        Object(backup_not_restored),
+        "A backup store is set, whose backups aren't restored into a joined cluster.",
+    ),
+    warning(
+        "url-peer-and-client",
+        Joining,
+        Object(url_peer_and_client),
+        "One URL is both a peer URL and a client endpoint.",
+    ),
+    warning(
+        "endpoint-without-port",
+        Joining,
+        Object(endpoint_without_port),
+        "A client endpoint has no port.",
+    ),
+    warning(
+        "edit-after-join",
+        Joining,
+        Changed(edit_after_join),
+        "`members` or `clientEndpoints` are edited after the join, without effect.",
+    ),
+    warning(
+        "leave-source",
+        Joining,
+        Changed(leave_source),
+        "The existing cluster is removed after the join; its members stay.",
+    ),
+    warning(CANONICAL_URL, Joining, Elsewhere, "Mutation wrote a URL otherwise."),
+    warning("even-replicas", Life, Object(even_replicas), "`replicas` is an even number."),
+    warning(
+        "image-version-unknown",
+        Life,
+        Changed(image_version_unknown),
+        "An image is changed, and one of the two has no tag that is an etcd version.",
+    ),
+    warning(
+        "leaving",
+        Life,
+        Deleted(leaving),
+        "The members of a joined Etcd leave one by one before it goes.",
+    ),
+    warning(
+        "dead-members-remain",
+        Life,
+        Deleted(dead_members_remain),
+        "A joined Etcd goes, and its voters stay in the member list.",
+    ),
+    warning(
+        "deleted-mid-join",
+        Life,
+        Deleted(deleted_mid_join),
+        "An Etcd goes in the middle of a join, with nothing seen of its members.",
+    ),
+    warning(
+        "store-moved",
+        Life,
+        Changed(store_moved),
+        "The backup store is moved: an empty backup history begins.",
+    ),
+    warning("long-name", Rest, Object(long_name), "The name is longer than 37 characters."),
+    warning("large-quota", Rest, Object(large_quota), "`quota` is above 8Gi."),
+    warning(
+        "quota-above-storage",
+        Rest,
+        Object(quota_above_storage),
+        "`quota` is larger than `storageCapacity`.",
+    ),
+    warning(
+        "backup-part-off",
+        Rest,
+        Object(backup_part_off),
+        "`deltaSnapshotPeriod` or `garbageCollectionPeriod` is 0, which turns the thing off.",
+    ),
+    warning(
+        "weekday-7",
+        Rest,
+        Object(weekday_7),
+        "A schedule names day 7 of the week, which etcd-backup-restore doesn't know.",
+    ),
+    warning(
+        "compaction-off",
+        Rest,
+        Object(compaction_off),
+        "`autoCompactionRetention` is 0, which turns compaction off.",
+    ),
+    warning(MORE_WARNINGS, Rest, Elsewhere, "There was no room for every warning."),
+];
+
+/// The warnings about an object.
+pub(super) fn of_object(view: &View<'_>) -> Vec<Warning> {
+    given(|check, sentences| {
+        if let Object(look) = check {
+            look(view, sentences);
+        }
+    })
+}
+
+/// The warnings about a change.
+pub(super) fn of_change(change: &Change<'_>) -> Vec<Warning> {
+    given(|check, sentences| {
+        if let Changed(look) = check {
+            look(change, sentences);
+        }
+    })
+}
+
+/// The warnings about a deletion.
+pub(super) fn of_deletion(view: &View<'_>, settings: &Settings) -> Vec<Warning> {
+    given(|check, sentences| {
+        if let Deleted(look) = check {
+            look(view, settings, sentences);
+        }
+    })
+}
+
+fn given(mut look: impl FnMut(WarningCheck, &mut Vec<String>)) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut sentences = Vec::new();
+    for rule in WARNINGS {
+        look(rule.check, &mut sentences);
+        warnings.extend(sentences.drain(..).map(|sentence| Warning::new(rule.id, sentence)));
+    }
+    warnings
+}
+
+/// Source and own members, where the object joins or has joined with both.
+fn voters(view: &View<'_>) -> Option<(usize, usize)> {
+    let sources = view.bootstrap()?.members.get()?.len();
+    let targets = usize::try_from(view.replicas()?).ok()?;
+    (sources > 0 && targets > 0).then_some((sources, targets))
+}
+
+fn even_voters(view: &View<'_>, sentences: &mut Vec<String>) {
+    let Some((sources, targets)) = voters(view) else { return };
+    if (sources + targets).is_multiple_of(2) {
+        sentences.push(format!(
+            "{sources} source and {targets} own members make {} voters: an even number tolerates no more failures",
+            sources + targets
+        ));
+    }
+}
+
+fn many_voters(view: &View<'_>, sentences: &mut Vec<String>) {
+    const USEFUL: usize = 7; // etcd's own advice
+    let Some((sources, targets)) = voters(view) else { return };
+    if sources + targets > USEFUL {
+        sentences.push(format!(
+            "{sources} source and {targets} own members make {} voters: more than {USEFUL} slow each write",
+            sources + targets
+        ));
+    }
+}
+
+fn nothing_joins_yet(view: &View<'_>, sentences: &mut Vec<String>) {
+    if view.is_joining() && view.replicas() == Some(0) {
+        sentences
+            .push("spec.replicas is 0: nothing joins the existing cluster until it is raised".to_owned());
+    }
+}
+
+fn store<'a>(view: &View<'a>) -> Option<&'a Store<'a>> {
+    view.backup().and_then(|backup| backup.store.get())
+}
+
+fn backup_not_restored(view: &View<'_>, sentences: &mut Vec<String>) {
+    if view.is_joining() && store(view).is_some() {
+        sentences.push(
+            "spec.backup.store: its backups are not restored into a cluster that joins another".to_owned(),
+        );
+    }
+}
+
+fn url_peer_and_client(view: &View<'_>, sentences: &mut Vec<String>) {
+    for endpoint in &view.client_endpoints {
+        let same = |peer: &&UrlAt<'_>| matches!((&peer.read, &endpoint.read), (Ok(a), Ok(b)) if a.same_as(b));
+        if let Some(peer) = view.peer_urls.iter().find(same) {
+            sentences.push(format!(
+                "{} is also a peer URL ({}): etcd serves one or the other there",
+                endpoint.place, peer.place
+            ));
+        }
+    }
+}
+
+fn endpoint_without_port(view: &View<'_>, sentences: &mut Vec<String>) {
+    let without = |address: &Address| address.port.is_none();
+    for url in view.client_endpoints.iter().filter(|url| url.read.as_ref().is_ok_and(without)) {
+        let port = if url.read.as_ref().is_ok_and(|address| address.https) { 443 } else { 80 };
+        sentences
+            .push(format!("{} has no port: {port} is used, etcd mostly listens on 2379", quoted(url.text)));
+    }
+}
+
+fn edit_after_join(change: &Change<'_>, sentences: &mut Vec<String>) {
+    let (Some(old), Some(new)) = (change.old.bootstrap(), change.new.bootstrap()) else { return };
+    let same = same_members(change.old, old, change.new, new) && same_endpoints(change.old, change.new);
+    if change.old.is_complete() && !same {
+        sentences
+            .push("the join is complete: an edit of bootstrapWithExistingCluster has no effect".to_owned());
+    }
+}
+
+fn leave_source(change: &Change<'_>, sentences: &mut Vec<String>) {
+    if change.old.is_complete() && change.old.bootstrap().is_some() && change.new.bootstrap().is_none() {
+        sentences.push("the source's members stay in the cluster: nothing removes them yet".to_owned());
+    }
+}
+
+fn even_replicas(view: &View<'_>, sentences: &mut Vec<String>) {
+    let Some(replicas) = view.replicas().filter(|replicas| *replicas > 0 && replicas % 2 == 0) else {
+        return;
+    };
+    if view.bootstrap().is_none() {
+        sentences.push(format!(
+            "spec.replicas {replicas}: an even number of members tolerates no more failures than {}",
+            replicas - 1
+        ));
+    }
+}
+
+fn image_version_unknown(change: &Change<'_>, sentences: &mut Vec<String>) {
+    let (old, new) = (image(change.old), image(change.new));
+    if old == new {
+        return;
+    }
+    let unknown = [old, new].into_iter().find(|image| image.and_then(Minor::of_image).is_none());
+    if let Some(unknown) = unknown {
+        let shown = unknown.map_or_else(|| "the default image".to_owned(), quoted);
+        sentences.push(format!(
+            "no etcd version in the tag of {shown}: make sure that the minor rises by one at most"
+        ));
+    }
+}
+
+fn leaving(view: &View<'_>, settings: &Settings, sentences: &mut Vec<String>) {
+    if let Some(combined) =
+        combined(view).filter(|combined| combined.targets > 0 && leaves_first(view, settings))
+    {
+        sentences.push(format!(
+            "its {} members leave the combined cluster one by one before the Etcd goes",
+            combined.targets
+        ));
+    }
+}
+
+fn dead_members_remain(view: &View<'_>, settings: &Settings, sentences: &mut Vec<String>) {
+    let is_refused = quorum_lost_by_deletion(view, settings).is_some();
+    if view.is_terminating() || combined(view).is_none() || leaves_first(view, settings) || is_refused {
+        return;
+    }
+    let members = view.status().map(|status| &status.members);
+    let names: Vec<&str> = members
+        .map(|list| super::view::items(list).filter_map(|(_, m)| m.name.text()).collect())
+        .unwrap_or_default();
+    let who = if names.is_empty() { "its voters".to_owned() } else { names.join(", ") };
+    sentences.push(format!(
+        "{who} stay in the combined cluster's member list, dead: remove them with etcdctl member remove"
+    ));
+}
+
+fn deleted_mid_join(view: &View<'_>, _: &Settings, sentences: &mut Vec<String>) {
+    let unseen = view.status().is_none_or(|status| status.member_count() == 0);
+    if view.is_joining() && unseen && !view.is_terminating() {
+        sentences
+            .push("deleted before the join is complete: look for a learner of it at the source".to_owned());
+    }
+}
+
+fn store_moved(change: &Change<'_>, sentences: &mut Vec<String>) {
+    let (Some(old), Some(new)) = (store(change.old), store(change.new)) else { return };
+    let moved: Vec<&str> = [
+        ("provider", &old.provider, &new.provider),
+        ("container", &old.container, &new.container),
+        ("prefix", &old.prefix, &new.prefix),
+    ]
+    .into_iter()
+    .filter(|(_, old, new)| old.text() != new.text() && !new.is_wrong())
+    .map(|(name, ..)| name)
+    .collect();
+    if !moved.is_empty() {
+        sentences.push(format!(
+            "spec.backup.store: another {} starts an empty backup history",
+            moved.join(" and ")
+        ));
+    }
+}
+
+fn long_name(view: &View<'_>, sentences: &mut Vec<String>) {
+    const DRUID_MAX: usize = 37; // etcd-druid's labels overflow from the next on
+    let characters = view.name().chars().count();
+    if characters > DRUID_MAX && characters <= NAME_MAX {
+        sentences.push(format!(
+            "metadata.name has {characters} characters: etcd-druid's labels overflow above {DRUID_MAX}"
+        ));
+    }
+}
+
+/// Quota and storage capacity, where they can be read; defaults counted.
+fn quantity(slot: Option<&Slot<IntOrText<'_>>>, default: Quantity) -> Option<Quantity> {
+    match slot {
+        None | Some(Slot::Absent) => Some(default),
+        Some(Slot::Wrong(_)) => None,
+        Some(Slot::Set(value)) => Quantity::read(&value.as_text()).filter(|quantity| quantity.is_positive()),
+    }
+}
+
+fn quota(view: &View<'_>) -> Option<Quantity> {
+    quantity(view.config().map(|config| &config.quota), Quantity::gibibytes(8))
+}
+
+fn shown(slot: Option<&Slot<IntOrText<'_>>>, default: &str) -> String {
+    slot.and_then(Slot::get)
+        .map_or_else(|| format!("{default} by default"), |value| value.as_text().into_owned())
+}
+
+fn large_quota(view: &View<'_>, sentences: &mut Vec<String>) {
+    if quota(view).is_some_and(|quota| quota > Quantity::gibibytes(8)) {
+        let quota = shown(view.config().map(|config| &config.quota), "8Gi");
+        sentences.push(format!("spec.etcd.quota {quota}: etcd's own advice is 8Gi at most"));
+    }
+}
+
+fn quota_above_storage(view: &View<'_>, sentences: &mut Vec<String>) {
+    let capacity_slot = view.spec().map(|spec| &spec.storage_capacity);
+    let (Some(quota), Some(capacity)) = (quota(view), quantity(capacity_slot, Quantity::gibibytes(16)))
+    else {
+        return;
+    };
+    if quota > capacity {
+        sentences.push(format!(
+            "spec.etcd.quota ({}) is larger than spec.storageCapacity ({}): the disk is full first",
+            shown(view.config().map(|config| &config.quota), "8Gi"),
+            shown(capacity_slot, "16Gi")
+        ));
+    }
+}
+
+fn backup_part_off(view: &View<'_>, sentences: &mut Vec<String>) {
+    let Some(backup) = view.backup() else { return };
+    let off = |period: &Slot<Text<'_>>| period.text().and_then(Duration::read).is_some_and(Duration::is_zero);
+    if off(&backup.delta_snapshot_period) {
+        sentences.push(
+            "spec.backup.deltaSnapshotPeriod is 0: changes between full snapshots are not saved".to_owned(),
+        );
+    }
+    if off(&backup.garbage_collection_period) {
+        sentences
+            .push("spec.backup.garbageCollectionPeriod is 0: old snapshots are never removed".to_owned());
+    }
+}
+
+fn weekday_7(view: &View<'_>, sentences: &mut Vec<String>) {
+    let defragmentation = view.config().map(|config| &config.defragmentation_schedule);
+    let snapshot = view.backup().map(|backup| &backup.full_snapshot_schedule);
+    for (field, slot) in [
+        ("spec.etcd.defragmentationSchedule", defragmentation),
+        ("spec.backup.fullSnapshotSchedule", snapshot),
+    ] {
+        let schedule = slot.and_then(|slot| slot.text()).and_then(Schedule::read);
+        if schedule.is_some_and(|schedule| schedule.weekday_7) {
+            sentences.push(format!(
+                "{field}: etcd-backup-restore doesn't know weekday 7, and refuses the schedule"
+            ));
+        }
+    }
+}
+
+fn compaction_off(view: &View<'_>, sentences: &mut Vec<String>) {
+    let Some(shared) = view.spec().and_then(|spec| spec.shared_config.get()) else { return };
+    if Mode::of(shared).is_some() && shared.auto_compaction_retention.text().is_some_and(turns_off) {
+        sentences.push(
+            "spec.sharedConfig.autoCompactionRetention is 0: etcd never compacts, and grows to its quota"
+                .to_owned(),
+        );
+    }
+}
