@@ -1,10 +1,12 @@
 //! What can't be changed: the existing cluster that an Etcd joins, and until the join is complete everything
 //! that would move it away from under the members that are joining.
 
-use super::change::{Change, same_urls};
+use super::change::{Change, same_url, same_urls};
 use super::report::Report;
+use super::text::quoted;
 use super::view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View, is_on, items};
 use crate::etcd::{Bootstrap, EtcdConfig, Int32, Slot};
+use std::borrow::Borrow;
 
 /// An existing cluster can be named at creation only.
 pub(super) fn bootstrap_create_only(change: &Change<'_>, report: &mut Report) {
@@ -53,12 +55,51 @@ pub(super) fn bootstrap_frozen(change: &Change<'_>, report: &mut Report) {
     if is_emptied(new) {
         return;
     }
-    if speaks_for(change, &new.members) && !same_members(change.old, old, change.new, new) {
-        forbid_edit(change, "members", report);
+    if speaks_for(change, &new.members)
+        && let Some(what) = members_edited(change, old, new)
+    {
+        forbid_edit(change, "members", &what, report);
     }
-    let same = same_urls(change.old.client_endpoints.iter(), change.new.client_endpoints.iter());
-    if speaks_for(change, &new.client_endpoints) && !same {
-        forbid_edit(change, "clientEndpoints", report);
+    if speaks_for(change, &new.client_endpoints)
+        && let Some(what) = urls_edited(&change.old.client_endpoints, &change.new.client_endpoints)
+    {
+        forbid_edit(change, "clientEndpoints", &what, report);
+    }
+}
+
+/// How the members differ from the stored ones, if they do.
+fn members_edited(change: &Change<'_>, old: &Bootstrap<'_>, new: &Bootstrap<'_>) -> Option<String> {
+    let (old_names, new_names) = (member_names(old), member_names(new));
+    if old_names.len() != new_names.len() {
+        return Some(format!("{} members would become {}", old_names.len(), new_names.len()));
+    }
+    let shown = |name: &Option<&str>| name.map_or_else(|| "a member without a name".to_owned(), quoted);
+    if let Some((old, new)) = old_names.iter().zip(&new_names).find(|(old, new)| old != new) {
+        return Some(format!("{} would stand where {} stands", shown(new), shown(old)));
+    }
+    (0..new_names.len()).find_map(|member| {
+        let (old, new): (Vec<_>, Vec<_>) =
+            (change.old.urls_of(member).collect(), change.new.urls_of(member).collect());
+        urls_edited(&old, &new)
+            .map(|what| format!("of {}, {what}", shown(&new_names.get(member).copied().flatten())))
+    })
+}
+
+fn member_names<'b>(bootstrap: &'b Bootstrap<'_>) -> Vec<Option<&'b str>> {
+    bootstrap.members.get().into_iter().flatten().map(|member| member.get()?.name.text()).collect()
+}
+
+/// How a set of URLs differs from the stored one, if it does.
+fn urls_edited<'a, U: Borrow<UrlAt<'a>>>(old: &[U], new: &[U]) -> Option<String> {
+    let added = first_missing(new, old);
+    let removed = first_missing(old, new);
+    match (added, removed) {
+        (None, None) => None,
+        (Some(added), None) => Some(format!("{} would be added", quoted(added.text))),
+        (None, Some(removed)) => Some(format!("{} would be removed", quoted(removed.text))),
+        (Some(added), Some(removed)) => {
+            Some(format!("{} would replace {}", quoted(added.text), quoted(removed.text)))
+        }
     }
 }
 
@@ -67,7 +108,7 @@ fn speaks_for<T>(change: &Change<'_>, list: &Slot<Vec<Slot<T>>>) -> bool {
     !list.is_wrong() && (change.waives_object_rules() || !is_empty(list))
 }
 
-fn forbid_edit(change: &Change<'_>, list: &str, report: &mut Report) {
+fn forbid_edit(change: &Change<'_>, list: &str, what: &str, report: &mut Report) {
     let field = format!("{BOOTSTRAP}.{list}");
     let remedy = if change.was_wrong(&field) {
         "What stands there now breaks a rule itself, and only deleting the Etcd and creating it anew can mend it"
@@ -77,7 +118,8 @@ fn forbid_edit(change: &Change<'_>, list: &str, report: &mut Report) {
     report.forbidden(
         field,
         format!(
-            "can't be changed before the join is complete (condition BootstrappedWithExistingCluster is True). {remedy}"
+            "can't be changed before the join is complete (condition BootstrappedWithExistingCluster is True), and \
+             {what}. {remedy}"
         ),
     );
 }
@@ -94,25 +136,16 @@ fn is_empty<T>(list: &Slot<Vec<Slot<T>>>) -> bool {
     }
 }
 
-/// Same names in the same order, each with the same set of peer URLs.
-pub(super) fn same_members(
-    old_view: &View<'_>,
-    old: &Bootstrap<'_>,
-    new_view: &View<'_>,
-    new: &Bootstrap<'_>,
-) -> bool {
-    let names = |bootstrap: &Bootstrap<'_>| -> Vec<Option<String>> {
-        let list = bootstrap.members.get().into_iter().flatten();
-        list.map(|member| Some(member.get()?.name.text()?.to_owned())).collect()
-    };
-    let (old_names, new_names) = (names(old), names(new));
-    old_names == new_names
-        && (0..new_names.len()).all(|member| same_urls(old_view.urls_of(member), new_view.urls_of(member)))
+/// The first URL that isn't in another list.
+fn first_missing<'u, 'a: 'u, U: Borrow<UrlAt<'a>>>(urls: &'u [U], from: &[U]) -> Option<&'u UrlAt<'a>> {
+    urls.iter().map(Borrow::borrow).find(|url| from.iter().all(|other| !same_url(url, other.borrow())))
 }
 
-/// Whether the client endpoints are the same set.
-pub(super) fn same_endpoints(old: &View<'_>, new: &View<'_>) -> bool {
-    same_urls(old.client_endpoints.iter(), new.client_endpoints.iter())
+/// Whether members or client endpoints differ from the stored ones.
+pub(super) fn is_edited(change: &Change<'_>) -> bool {
+    let (Some(old), Some(new)) = (change.old.bootstrap(), change.new.bootstrap()) else { return false };
+    members_edited(change, old, new).is_some()
+        || urls_edited(&change.old.client_endpoints, &change.new.client_endpoints).is_some()
 }
 
 /// The number of members can't be changed in the middle of the join, except from 0 to the first size.

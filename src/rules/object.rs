@@ -17,7 +17,7 @@ const ORDINALS_MIN: i64 = 10;
 /// Every value has its field's type.
 pub(super) fn type_(view: &View<'_>, _: &Settings, report: &mut Report) {
     view.etcd.wrong_types(&mut |path, wrong| {
-        let detail = format!("is {}, and this field holds {}", wrong.found, wrong.expected);
+        let detail = format!("is {}; write {}", wrong.found, wrong.expected);
         report.type_invalid(path, &wrong.shown, detail);
     });
 }

@@ -6,7 +6,7 @@ use super::backup::{Mode, turns_off};
 use super::catalogue::Group;
 use super::change::Change;
 use super::end::{combined, leaves_first, quorum_lost_by_deletion};
-use super::freeze::{same_endpoints, same_members};
+use super::freeze::is_edited;
 use super::image::{Minor, image};
 use super::object::NAME_MAX;
 use super::report::Warning;
@@ -265,9 +265,7 @@ fn endpoint_without_port(view: &View<'_>, sentences: &mut Vec<String>) {
 }
 
 fn edit_after_join(change: &Change<'_>, sentences: &mut Vec<String>) {
-    let (Some(old), Some(new)) = (change.old.bootstrap(), change.new.bootstrap()) else { return };
-    let same = same_members(change.old, old, change.new, new) && same_endpoints(change.old, change.new);
-    if change.old.is_complete() && !same {
+    if change.old.is_complete() && is_edited(change) {
         sentences
             .push("the join is complete: an edit of bootstrapWithExistingCluster has no effect".to_owned());
     }
@@ -327,7 +325,7 @@ fn dead_members_remain(view: &View<'_>, settings: &Settings, sentences: &mut Vec
         .unwrap_or_default();
     let who = if names.is_empty() { "its voters".to_owned() } else { names.join(", ") };
     sentences.push(format!(
-        "{who} stay in the combined cluster's member list, dead: remove them with etcdctl member remove"
+        "dead members remain in the combined cluster's list, remove them with etcdctl member remove: {who}"
     ));
 }
 

@@ -42,7 +42,9 @@ fn invalid(rule: &'static str, detail: impl Into<Cow<'static, str>>) -> Validati
 /// A port is 1 to 65535.
 pub(super) fn ports(port: &Slot<Int32>) -> Checked {
     match port.number() {
-        Some(number) if !(1..=65535).contains(&number) => Err(invalid("ports", "a port is 1 to 65535")),
+        Some(number) if !(1..=65535).contains(&number) => {
+            Err(invalid("ports", "a port is 1 to 65535; write one, or remove the field for the default"))
+        }
         _ => Ok(()),
     }
 }
