@@ -1,11 +1,11 @@
 //! JSON Patch (RFC 6902), as far as mutation needs it: add, replace and remove.
 
 use jsonptr::{Pointer, PointerBuf, Token};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One change of a JSON text.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub enum Operation {
     /// Sets a member of an object, or inserts an entry into a list.

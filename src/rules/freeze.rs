@@ -73,15 +73,15 @@ fn members_edited(change: &Change<'_>, old: &Bootstrap<'_>, new: &Bootstrap<'_>)
     if old_names.len() != new_names.len() {
         return Some(format!("{} members would become {}", old_names.len(), new_names.len()));
     }
-    let shown = |name: &Option<&str>| name.map_or_else(|| "a member without a name".to_owned(), quoted);
+    let shown = |name: Option<&str>| name.map_or_else(|| "a member without a name".to_owned(), quoted);
     if let Some((old, new)) = old_names.iter().zip(&new_names).find(|(old, new)| old != new) {
-        return Some(format!("{} would stand where {} stands", shown(new), shown(old)));
+        return Some(format!("{} would stand where {} stands", shown(*new), shown(*old)));
     }
     (0..new_names.len()).find_map(|member| {
         let (old, new): (Vec<_>, Vec<_>) =
             (change.old.urls_of(member).collect(), change.new.urls_of(member).collect());
         urls_edited(&old, &new)
-            .map(|what| format!("of {}, {what}", shown(&new_names.get(member).copied().flatten())))
+            .map(|what| format!("of {}, {what}", shown(new_names.get(member).copied().flatten())))
     })
 }
 
