@@ -7,8 +7,10 @@ use etcd_warden::rules::Settings;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-mod support;
-use support::reviews::{create, etcd, joining, update};
+#[path = "support/reviews.rs"]
+#[allow(dead_code, reason = "each test program uses its part of what is shared")]
+mod reviews;
+use reviews::{create, etcd, joining, update};
 
 fn ask(stage: Stage, body: &[u8]) -> Result<Outcome, NoReview> {
     review(stage, body, &Settings::default(), Audited::All)

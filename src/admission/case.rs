@@ -151,7 +151,7 @@ fn object<'a>(
 }
 
 fn shown(slot: &Slot<Text<'_>>) -> String {
-    slot.text().map_or_else(|| "no string".to_owned(), quoted)
+    slot.text().map_or_else(|| "missing".to_owned(), quoted)
 }
 
 /// A Scale says only how many; an absent number is 0 there.

@@ -24,20 +24,23 @@ pub enum NoReview {
     #[error("the body is empty: post an AdmissionReview (admission.k8s.io/v1) as JSON")]
     Empty,
     /// The body isn't UTF-8.
-    #[error("the body is not UTF-8 from byte {0} on: JSON is")]
+    #[error(
+        "the body is not UTF-8 from byte {0} on, and so no JSON: post an AdmissionReview (admission.k8s.io/v1)"
+    )]
     NotUtf8(usize),
     /// Nested deeper than [`DEPTH_MAX`].
     #[error("the body nests arrays and objects deeper than {DEPTH_MAX}: no AdmissionReview does")]
     Deep,
     /// The body isn't JSON.
-    #[error("the body is not JSON: {0}")]
+    #[error("the body is not JSON ({0}): post an AdmissionReview (admission.k8s.io/v1)")]
     NotJson(#[from] serde_json::Error),
     /// The body is JSON of another type.
     #[error("the body is {0}: post an AdmissionReview (admission.k8s.io/v1), which is an object")]
     NotObject(&'static str),
     /// Another API version or kind.
     #[error(
-        "the body is {kind} of apiVersion {version}: post an AdmissionReview of apiVersion \"admission.k8s.io/v1\""
+        "the body's apiVersion is {version} and its kind {kind}: post apiVersion \"admission.k8s.io/v1\" and kind \
+         \"AdmissionReview\""
     )]
     OtherKind {
         /// `kind` as it stands there, in quotes.
@@ -153,5 +156,5 @@ impl<'a> Review<'a> {
 }
 
 fn shown(slot: &Slot<Text<'_>>) -> String {
-    slot.text().map_or_else(|| "no string".to_owned(), crate::rules::quoted)
+    slot.text().map_or_else(|| "missing".to_owned(), crate::rules::quoted)
 }

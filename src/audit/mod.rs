@@ -1,5 +1,27 @@
 //! What was rejected: the record of one review, and the file that holds the records.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `record` | one review as a JSON line |
+//! | `seen` | which objects `/mutate` has already put into the log |
+//! | `queue` | lines on their way to the writer: bounded in bytes |
+//! | `sink` | what the server holds: hands lines in, waits for the word that they are written |
+//! | `writer` | the thread that writes batches, and keeps what it could not write for a next try |
+//! | `lines` | appends whole lines to a medium and mends what a failed write left behind |
+//! | `file` | the medium: a file with rotation, a lock and re-opening; or standard output |
 
+mod counters;
+mod file;
+mod lines;
+mod queue;
 mod record;
+mod seen;
+mod sink;
+mod writer;
 
+pub use counters::{Counters, Failure};
+pub use file::{OpenError, Rotation, Target};
+pub use lines::Medium;
 pub use record::{Decision, Finding, Object, Record, Stage, User};
+pub use seen::Seen;
+pub use sink::{Bounds, Sink};

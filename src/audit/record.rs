@@ -115,3 +115,30 @@ pub enum Decision {
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A rejected create, as the server fills it in.
+    pub(in crate::audit) fn record() -> Record {
+        Record {
+            time: "2026-11-29T16:00:00.000Z".into(),
+            stage: Stage::Validate,
+            decision: Decision::Rejected,
+            uid: "705ab4f5-6393-11e8-b7cc-42010a800002".into(),
+            operation: "CREATE".into(),
+            subresource: None,
+            object: Object { namespace: "shop".into(), name: "main".into(), ..Object::default() },
+            user: User { name: "alice".into(), groups: vec![] },
+            dry_run: false,
+            code: Some(422),
+            message: None,
+            violations: vec![],
+            violations_left_out: 0,
+            warnings: vec![],
+            manifest: None,
+            duration_micros: 41,
+        }
+    }
+}

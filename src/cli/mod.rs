@@ -1,1 +1,148 @@
-//! cli
+//! The command line: one file a command.
+
+mod banner;
+mod serve;
+mod signals;
+mod values;
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+/// Width of the help: it fits a terminal of 100 columns, and a page.
+const HELP_WIDTH: usize = 98;
+
+/// Keeps etcd clusters on Kubernetes from being broken by the manifests that describe them.
+#[derive(Debug, Parser)]
+#[command(name = "etcd-warden", version, max_term_width = HELP_WIDTH, subcommand_required = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Answer admission reviews (also without a command)
+    Serve(Box<serve::Args>),
+}
+
+/// Why a command ended otherwise than well.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// The flags can't be followed: exit status 2.
+    #[error("{0}")]
+    Usage(String),
+    /// What the flags ask for can't be done: exit status 1.
+    #[error("{0}")]
+    Failed(String),
+    /// Ended at once by a second signal of this number: exit status 128 and that number.
+    #[error("ended at once by a second signal; requests in flight are lost")]
+    Signal(u8),
+}
+
+impl Failure {
+    fn status(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Failed(_) => 1,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+}
+
+/// Runs the command of these arguments (the program's name first) and says how the process should end.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match parse(arguments.into_iter().collect()) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come as errors too. Nothing can be done where they can't be printed.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let done = match cli.command {
+        Command::Serve(args) => serve::run(*args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            print_error(&failure);
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let command = Cli::command().mut_subcommands(|command| command.mut_args(unset_if_empty));
+    Cli::from_arg_matches(&command.try_get_matches_from(with_command(arguments))?)
+}
+
+/// `serve` is what is meant where no command is named: with flags only, and without arguments.
+fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let of_root = ["-h", "--help", "-V", "--version"].map(OsStr::new);
+    let names_none = match arguments.get(1) {
+        None => true,
+        Some(first) => first.as_encoded_bytes().starts_with(b"-") && !of_root.contains(&first.as_os_str()),
+    };
+    if names_none {
+        arguments.insert(arguments.len().min(1), "serve".into());
+    }
+    arguments
+}
+
+/// A variable that is set to nothing is what a template leaves of a value that was not given.
+fn unset_if_empty(argument: clap::Arg) -> clap::Arg {
+    let empty = argument.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    if empty { argument.env(None::<&str>) } else { argument }
+}
+
+#[allow(clippy::print_stderr, reason = "the last words of a command")]
+fn print_error(failure: &Failure) {
+    eprintln!("error: {failure}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn serve_is_the_command_where_none_is_named() {
+        for (given, meant) in [
+            ("etcd-warden", "etcd-warden serve"),
+            ("etcd-warden --listen 127.0.0.1:0", "etcd-warden serve --listen 127.0.0.1:0"),
+            ("etcd-warden serve", "etcd-warden serve"),
+            ("etcd-warden --help", "etcd-warden --help"),
+            ("etcd-warden -V", "etcd-warden -V"),
+            ("etcd-warden help", "etcd-warden help"),
+        ] {
+            assert_eq!(with_command(arguments(given)), arguments(meant));
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_sound_and_every_flag_has_a_variable() {
+        let mut command = Cli::command();
+        command.clone().debug_assert();
+        let serve = command.find_subcommand_mut("serve").unwrap();
+        for argument in serve.get_arguments().filter(|argument| argument.get_id() != "help") {
+            let name = argument.get_long().unwrap();
+            let variable = format!("ETCD_WARDEN_{}", name.to_uppercase().replace('-', "_"));
+            assert_eq!(argument.get_env().unwrap(), variable.as_str());
+        }
+    }
+
+    #[test]
+    fn help_fits_a_hundred_columns() {
+        let error = parse(arguments("etcd-warden serve --help")).unwrap_err();
+        let help = error.to_string();
+        assert!(help.contains("--listen"), "{help}");
+        for line in help.lines() {
+            assert!(line.chars().count() < 100, "{line}");
+        }
+    }
+}

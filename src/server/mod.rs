@@ -1,1 +1,44 @@
-//! server
+//! HTTPS, limits, TLS with reload, probes, metrics, life cycle.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `config`, `limits` | what a server runs with; its bounds, each with its reason |
+//! | `bind` | from a configuration to a server that listens |
+//! | `lifecycle` | runs it, and ends it without losing a request |
+//! | `tasks` | tasks with names |
+//! | `listener`, `descriptors` | accepts connections, and how many there may be |
+//! | `tls`, `client_auth`, `reload` | certificates, who may connect, and files that change |
+//! | `router`, `handler`, `body`, `decide`, `deadline`, `answer` | a request on its way to its answer |
+//! | `trail`, `log`, `metrics` | what is written down of it |
+//! | `probes`, `readiness` | the plain port |
+
+mod answer;
+mod bind;
+mod body;
+mod client_auth;
+mod config;
+mod deadline;
+mod decide;
+mod descriptors;
+mod handler;
+mod lifecycle;
+mod limits;
+mod listener;
+mod log;
+mod metrics;
+mod probes;
+mod readiness;
+mod reload;
+mod router;
+mod tasks;
+mod tls;
+mod trail;
+
+pub use bind::{Addresses, Server, StartError};
+pub use config::{Audit, Clients, Config, Tls, TlsVersion};
+pub use deadline::go_duration;
+pub use decide::{Judge, Rules};
+pub use lifecycle::{RunError, Stopper};
+pub use limits::Limits;
+pub use tls::TlsError;
+pub use trail::TrailError;

@@ -1,0 +1,280 @@
+//! `serve`: its flags, and what becomes of them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use clap::ValueEnum;
+use clap::builder::BoolishValueParser;
+
+use crate::admission::Audited;
+use crate::audit::{Rotation, Target};
+use crate::pki::{self, Done, Files};
+use crate::rules::Settings;
+use crate::server::{self, Clients, Config, Limits, Rules, Server, Tls, TlsVersion};
+use crate::telemetry::{self, Format};
+
+use super::Failure;
+use super::banner;
+use super::signals::Signals;
+use super::values::{at_least_one, bytes, duration};
+
+/// The flags of `serve`.
+#[derive(Debug, clap::Args)]
+#[command(
+    next_line_help = true,
+    after_help = "Every flag has a variable: --listen is ETCD_WARDEN_LISTEN, and so on.\nA flag comes before its variable; an empty variable counts as not set."
+)]
+pub(super) struct Args {
+    /// Address for HTTPS (/validate, /mutate)
+    #[arg(long, env = "ETCD_WARDEN_LISTEN", hide_env = true, value_name = "ADDRESS", help_heading = LISTENING, default_value = "127.0.0.1:9443")]
+    listen: SocketAddr,
+    /// Address for plain HTTP (/livez, /readyz, /metrics)
+    #[arg(long, env = "ETCD_WARDEN_PROBES_LISTEN", hide_env = true, value_name = "ADDRESS", help_heading = LISTENING, default_value = "127.0.0.1:8080")]
+    probes_listen: SocketAddr,
+    /// Reviews handled at once; further ones get 503 at once, which the API server retries
+    #[arg(long, env = "ETCD_WARDEN_MAX_CONCURRENT", hide_env = true, value_name = "NUMBER", help_heading = LISTENING, default_value = "256", value_parser = at_least_one)]
+    max_concurrent: usize,
+    /// Connections held at once; further ones wait in the kernel's backlog
+    #[arg(long, env = "ETCD_WARDEN_MAX_CONNECTIONS", hide_env = true, value_name = "NUMBER", help_heading = LISTENING, default_value = "4096", value_parser = at_least_one)]
+    max_connections: usize,
+    /// How long answers close their connections before accepting stops: endpoints take seconds to spread
+    #[arg(long, env = "ETCD_WARDEN_DRAIN_TIME", hide_env = true, value_name = "DURATION", help_heading = LISTENING, default_value = "10s", value_parser = duration)]
+    drain_time: Duration,
+    /// How long requests in flight may take after that; the longest deadline is 29s
+    #[arg(long, env = "ETCD_WARDEN_SHUTDOWN_GRACE", hide_env = true, value_name = "DURATION", help_heading = LISTENING, default_value = "30s", value_parser = duration)]
+    shutdown_grace: Duration,
+
+    /// Certificate chain in PEM, own certificate first; read again when it changes [default: made in --certs-dir]
+    #[arg(long, env = "ETCD_WARDEN_TLS_CERT", hide_env = true, value_name = "FILE", help_heading = TLS)]
+    tls_cert: Option<PathBuf>,
+    /// Its key in PEM, not encrypted
+    #[arg(long, env = "ETCD_WARDEN_TLS_KEY", hide_env = true, value_name = "FILE", help_heading = TLS)]
+    tls_key: Option<PathBuf>,
+    /// Where a CA and a certificate are made, and used again, without --tls-cert
+    #[arg(long, env = "ETCD_WARDEN_CERTS_DIR", hide_env = true, value_name = "DIRECTORY", help_heading = TLS, default_value = "certs")]
+    certs_dir: PathBuf,
+    /// Oldest TLS version spoken
+    #[arg(long, env = "ETCD_WARDEN_TLS_MIN_VERSION", hide_env = true, value_name = "VERSION", help_heading = TLS, default_value = "1.2")]
+    tls_min_version: MinimumVersion,
+    /// CA certificates in PEM; clients need a certificate of one of them [default: any client]
+    #[arg(long, env = "ETCD_WARDEN_CLIENT_CA", hide_env = true, value_name = "FILE", help_heading = TLS)]
+    client_ca: Option<PathBuf>,
+    /// Names, by commas, of which a client's certificate bears one (subject CN or SAN) [default: any]
+    #[arg(long, env = "ETCD_WARDEN_CLIENT_NAMES", hide_env = true, value_name = "NAMES", help_heading = TLS, value_delimiter = ',')]
+    client_names: Vec<String>,
+
+    /// Which decisions are written down
+    #[arg(long, env = "ETCD_WARDEN_AUDIT", hide_env = true, value_name = "WHICH", help_heading = AUDIT, default_value = "rejections")]
+    audit: Which,
+    /// File for them, one JSON object a line; - is standard output, for a container's log collector
+    #[arg(long, env = "ETCD_WARDEN_AUDIT_LOG", hide_env = true, value_name = "FILE", help_heading = AUDIT, default_value = "-")]
+    audit_log: PathBuf,
+    /// Bytes (Ki, Mi, Gi) from which on the file is set aside for a new one
+    #[arg(long, env = "ETCD_WARDEN_AUDIT_MAX_SIZE", hide_env = true, value_name = "SIZE", help_heading = AUDIT, default_value = "100Mi", value_parser = bytes)]
+    audit_max_size: u64,
+    /// Files set aside that are kept, as FILE.1 (the newest) and so on
+    #[arg(long, env = "ETCD_WARDEN_AUDIT_MAX_FILES", hide_env = true, value_name = "NUMBER", help_heading = AUDIT, default_value = "5")]
+    audit_max_files: u32,
+    /// Not ready while records can't be written [default: only said in /readyz?verbose]
+    #[arg(long, env = "ETCD_WARDEN_AUDIT_REQUIRED", hide_env = true, help_heading = AUDIT, value_parser = BoolishValueParser::new())]
+    audit_required: bool,
+
+    /// Prefixes, by commas, of which an etcd image bears one [default: any image]
+    #[arg(long, env = "ETCD_WARDEN_ALLOWED_IMAGES", hide_env = true, value_name = "PREFIXES", help_heading = RULES, value_delimiter = ',')]
+    allowed_images: Vec<String>,
+    /// Protect every Etcd from deletion, also one without the annotation
+    #[arg(long, env = "ETCD_WARDEN_DELETION_PROTECTION", hide_env = true, help_heading = RULES, value_parser = BoolishValueParser::new())]
+    deletion_protection: bool,
+    /// User that the reconcile loop acts as [default: no loop runs]
+    #[arg(long, env = "ETCD_WARDEN_LOOP_USER", hide_env = true, value_name = "USER", help_heading = RULES)]
+    loop_user: Option<String>,
+
+    /// How log lines look, on standard error; coloured on a terminal unless `NO_COLOR` is set
+    #[arg(long, env = "ETCD_WARDEN_LOG_FORMAT", hide_env = true, value_name = "FORMAT", help_heading = LOGS, default_value = "auto")]
+    log_format: Format,
+    /// What is logged: error, warn, info (rejections), debug (every review), or a filter by module
+    #[arg(long, env = "ETCD_WARDEN_LOG_LEVEL", hide_env = true, value_name = "FILTER", help_heading = LOGS, default_value = "info")]
+    log_level: String,
+}
+
+const LISTENING: &str = "Listening";
+const TLS: &str = "Certificates";
+const AUDIT: &str = "Audit log";
+const RULES: &str = "Rules";
+const LOGS: &str = "Logs";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MinimumVersion {
+    #[value(name = "1.2")]
+    V1_2,
+    #[value(name = "1.3")]
+    V1_3,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Rejections,
+    All,
+    Off,
+}
+
+/// Flags that contradict each other. Every variant says what to do.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum Contradiction {
+    #[error(
+        "--tls-cert needs --tls-key, and the other way round: give both, or neither to have a certificate made in --certs-dir"
+    )]
+    HalfAPair,
+    #[error("--client-names needs --client-ca: give the CA that signs the clients' certificates")]
+    NamesWithoutCa,
+    #[error(
+        "--audit-required needs a file that is written: give one with --audit-log, and not --audit off; what becomes of standard output is not known here"
+    )]
+    RequiredWithoutFile,
+    #[error("--audit-max-size 0 leaves no room for a record: give at least 1Mi")]
+    NoRoom,
+    #[error(
+        "--listen and --probes-listen are both {0}: give two ports, HTTPS and plain HTTP don't share one"
+    )]
+    SamePort(SocketAddr),
+    #[error(
+        "--log-level {0:?} is no filter: write error, warn, info or debug, or such as info,etcd_warden::server=debug"
+    )]
+    LogLevel(String),
+}
+
+/// What `serve` does, once the flags are known to make sense.
+struct Plan {
+    config: Config,
+    certs: Option<(Files, Done)>,
+    audit_on_stdout: bool,
+}
+
+/// Serves until told to end.
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    check(&args).map_err(|contradiction| Failure::Usage(contradiction.to_string()))?;
+    let level = telemetry::init(args.log_format, &args.log_level);
+    level.map_err(|_| Failure::Usage(Contradiction::LogLevel(args.log_level.clone()).to_string()))?;
+    let plan = plan(args).map_err(|error| Failure::Failed(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Failed(format!("can't start threads: {error}")))?;
+    let done = runtime.block_on(serve(plan));
+    // Work that hangs on a disk must not hold the process.
+    runtime.shutdown_background();
+    done
+}
+
+async fn serve(plan: Plan) -> Result<(), Failure> {
+    let failed = |error: &dyn std::error::Error| Failure::Failed(error.to_string());
+    let signals = Signals::listen().map_err(|error| failed(&error))?;
+    let server = Server::bind(plan.config).map_err(|error| failed(&error))?;
+    let addresses = server.addresses();
+    tracing::info!(https = %addresses.https, probes = %addresses.probes, version = env!("CARGO_PKG_VERSION"), "listening");
+    if let Some((files, done)) = &plan.certs {
+        banner::print(&banner::banner(addresses, files, *done), plan.audit_on_stdout);
+    }
+    let stopper = server.stopper();
+    tokio::select! {
+        ended = server.run() => ended.map_err(|error| failed(&error)),
+        number = signals.handle(stopper) => Err(Failure::Signal(number)),
+    }
+}
+
+fn check(args: &Args) -> Result<(), Contradiction> {
+    let to_stdout = args.audit_log.as_os_str() == "-";
+    let contradictions = [
+        (args.tls_cert.is_some() != args.tls_key.is_some(), Contradiction::HalfAPair),
+        (!args.client_names.is_empty() && args.client_ca.is_none(), Contradiction::NamesWithoutCa),
+        (args.audit_required && (to_stdout || args.audit == Which::Off), Contradiction::RequiredWithoutFile),
+        (args.audit_max_size == 0, Contradiction::NoRoom),
+        (share_a_port(args.listen, args.probes_listen), Contradiction::SamePort(args.listen)),
+    ];
+    contradictions
+        .into_iter()
+        .find(|(found, _)| *found)
+        .map_or(Ok(()), |(_, contradiction)| Err(contradiction))
+}
+
+fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
+    let overlap = one.ip() == other.ip() || one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0 && one.port() == other.port() && overlap
+}
+
+/// The one place where flags become what the server runs with.
+fn plan(args: Args) -> Result<Plan, pki::CertsError> {
+    let Args {
+        listen,
+        probes_listen,
+        max_concurrent,
+        max_connections,
+        drain_time,
+        shutdown_grace,
+        tls_cert,
+        tls_key,
+        certs_dir,
+        tls_min_version,
+        client_ca,
+        client_names,
+        audit,
+        audit_log,
+        audit_max_size,
+        audit_max_files,
+        audit_required,
+        allowed_images,
+        deletion_protection,
+        loop_user,
+        log_format: _,
+        log_level: _,
+    } = args;
+    let (certificate, key, certs) = match (tls_cert, tls_key) {
+        (Some(certificate), Some(key)) => (certificate, key, None),
+        _ => own_certificate(&certs_dir)?,
+    };
+    let minimum = match tls_min_version {
+        MinimumVersion::V1_2 => TlsVersion::V1_2,
+        MinimumVersion::V1_3 => TlsVersion::V1_3,
+    };
+    let clients = client_ca.map(|ca| Clients { ca, names: given(client_names) });
+    let audited = if audit == Which::All { Audited::All } else { Audited::Rejections };
+    let settings = Settings { allowed_images: given(allowed_images), deletion_protection, loop_user };
+    let audit_on_stdout = audit != Which::Off && audit_log.as_os_str() == "-";
+    let target = if audit_on_stdout {
+        Target::Stdout
+    } else {
+        Target::File(audit_log, Rotation { max_bytes: audit_max_size, max_files: audit_max_files })
+    };
+    let config = Config {
+        listen,
+        probes_listen,
+        tls: Tls { certificate, key, clients, minimum, poll: Tls::POLL },
+        audit: (audit != Which::Off).then_some(server::Audit { target, required: audit_required }),
+        limits: Limits { max_concurrent, max_connections, ..Limits::default() },
+        drain_time,
+        shutdown_grace,
+        judge: Arc::new(Rules { settings, audited }),
+    };
+    Ok(Plan { config, certs, audit_on_stdout })
+}
+
+type OwnCertificate = (PathBuf, PathBuf, Option<(Files, Done)>);
+
+fn own_certificate(directory: &std::path::Path) -> Result<OwnCertificate, pki::CertsError> {
+    let (files, done) = pki::ensure(directory, SystemTime::now())?;
+    match done {
+        Done::Reused | Done::Made => {}
+        Done::RenewedCertificate => {
+            tracing::warn!(certificate = %files.certificate.display(), "serving certificate had expired: made anew from the same CA");
+        }
+        Done::RenewedCa => {
+            tracing::warn!(ca = %files.ca_certificate.display(), "CA had expired: made anew, clients must trust the new one");
+        }
+    }
+    Ok((files.certificate.clone(), files.key.clone(), Some((files, done))))
+}
+
+/// `a,,b` and `a, b` are `a` and `b`.
+fn given(list: Vec<String>) -> Vec<String> {
+    list.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+}

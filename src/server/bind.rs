@@ -1,0 +1,155 @@
+//! From a configuration to a server that listens.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, oneshot};
+
+use super::config::Config;
+use super::descriptors;
+use super::handler::Webhooks;
+use super::lifecycle::Stopper;
+use super::limits::PROBE_CONNECTIONS;
+use super::listener::{Closing, Listener};
+use super::metrics::Metrics;
+use super::readiness::{Audit, Readiness};
+use super::reload::Reloader;
+use super::tls::TlsError;
+use super::trail::{Trail, TrailError};
+
+/// Why a server can't start. Every variant names the thing and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address can't be listened on.
+    #[error(
+        "can't listen on {address}: {cause}: end what listens there, or give another address with {flag}"
+    )]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The flag that sets it.
+        flag: &'static str,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The certificate files can't be served.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The audit log can't be used.
+    #[error(transparent)]
+    Audit(#[from] TrailError),
+}
+
+/// Where a server listens: the port is the system's choice where 0 was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// HTTPS.
+    pub https: SocketAddr,
+    /// Plain HTTP.
+    pub probes: SocketAddr,
+}
+
+/// A server that listens, and answers once it runs.
+pub struct Server {
+    pub(super) config: Config,
+    pub(super) addresses: Addresses,
+    pub(super) https: Listener,
+    pub(super) probes: Listener,
+    pub(super) closing: Closing,
+    pub(super) stopper: Stopper,
+    pub(super) reloader: Reloader,
+    pub(super) readiness: Arc<Readiness>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) trail: Option<Arc<Trail>>,
+    pub(super) trail_end: Option<oneshot::Receiver<()>>,
+    pub(super) webhooks: Arc<Webhooks>,
+}
+
+impl Server {
+    /// Listens on both addresses, reads the certificates and opens the audit log. Needs a tokio runtime.
+    pub fn bind(config: Config) -> Result<Self, StartError> {
+        let (https, https_address) = listen(config.listen, "--listen")?;
+        let (probes, probes_address) = listen(config.probes_listen, "--probes-listen")?;
+        let (trail, trail_end) = open_trail(&config)?.unzip();
+        let trail = trail.map(Arc::new);
+        let metrics = Arc::new(Metrics::new(trail.as_deref().map(Trail::counters)));
+        let stopper = Stopper::default();
+        let readiness = Arc::new(readiness(&config, &stopper, trail.as_deref()));
+        let reloader = Reloader::new(config.tls.clone(), Arc::clone(&readiness), Arc::clone(&metrics))?;
+        let closing = Closing::default();
+        let connections = descriptors::connections_within(config.limits.max_connections);
+        let listener = |socket, address, flag, max, gauge, closing| {
+            Listener::new(socket, max, gauge, closing).map_err(|cause| StartError::Listen {
+                address,
+                flag,
+                cause,
+            })
+        };
+        Ok(Self {
+            https: listener(
+                https,
+                https_address,
+                "--listen",
+                connections,
+                metrics.connections.clone(),
+                closing.clone(),
+            )?,
+            probes: listener(
+                probes,
+                probes_address,
+                "--probes-listen",
+                PROBE_CONNECTIONS,
+                <_>::default(),
+                <_>::default(),
+            )?,
+            addresses: Addresses { https: https_address, probes: probes_address },
+            webhooks: Arc::new(webhooks(&config, trail.as_ref(), &metrics)),
+            config,
+            closing,
+            stopper,
+            reloader,
+            readiness,
+            metrics,
+            trail,
+            trail_end,
+        })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// What tells it to end.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+}
+
+fn listen(address: SocketAddr, flag: &'static str) -> Result<(TcpListener, SocketAddr), StartError> {
+    let listening = TcpListener::bind(address).and_then(|socket| {
+        let bound = socket.local_addr()?;
+        Ok((socket, bound))
+    });
+    listening.map_err(|cause| StartError::Listen { address, flag, cause })
+}
+
+fn open_trail(config: &Config) -> Result<Option<(Trail, oneshot::Receiver<()>)>, StartError> {
+    Ok(config.audit.as_ref().map(|audit| Trail::open(config, audit)).transpose()?)
+}
+
+fn readiness(config: &Config, stopper: &Stopper, trail: Option<&Trail>) -> Readiness {
+    let required = config.audit.as_ref().is_some_and(|audit| audit.required);
+    let audit = trail.map(|trail| Audit { counters: trail.counters().clone(), required });
+    Readiness::new(stopper.draining(), audit)
+}
+
+fn webhooks(config: &Config, trail: Option<&Arc<Trail>>, metrics: &Arc<Metrics>) -> Webhooks {
+    Webhooks {
+        judge: Arc::clone(&config.judge),
+        trail: trail.cloned(),
+        places: Arc::new(Semaphore::new(config.limits.max_concurrent)),
+        metrics: Arc::clone(metrics),
+    }
+}

@@ -1,0 +1,137 @@
+//! Starts that fail: what is said, and the exit status.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use super::support::process::{command, spawn};
+
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    command(directory).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// That the program ends with `status` and says every one of `parts`.
+fn fails(directory: &Path, arguments: &[&str], status: i32, parts: &[&str]) {
+    let output = run(directory, arguments);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
+    for part in parts {
+        assert!(said.contains(part), "{arguments:?}: {part:?} in {said}");
+    }
+}
+
+const FREE: [&str; 4] = ["--listen", "127.0.0.1:0", "--probes-listen", "127.0.0.1:0"];
+
+fn with_free_ports<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    FREE.into_iter().chain(arguments.iter().copied()).collect()
+}
+
+#[test]
+fn flags_that_contradict_each_other_end_with_2_and_a_remedy() {
+    let directory = tempfile::tempdir().unwrap();
+    let table: [(&[&str], &[&str]); 14] = [
+        (&["--tls-cert", "x"], &["--tls-key"]),
+        (&["--tls-key", "x"], &["--tls-cert"]),
+        (&["--client-names", "a"], &["--client-ca"]),
+        (&["--audit-required"], &["--audit-log"]),
+        (&["--audit-required", "--audit", "off", "--audit-log", "x"], &["--audit off"]),
+        (&["--audit-max-size", "0"], &["--audit-max-size", "at least"]),
+        (&["--audit-max-size", "much"], &["100Mi"]),
+        (&["--listen", "127.0.0.1:8080"], &["127.0.0.1:8080", "two ports"]),
+        (&["--listen", "[::]:8080"], &["two ports"]),
+        (&["--listen", "here"], &["--listen"]),
+        (&["--drain-time", "10"], &["10s"]),
+        (&["--max-concurrent", "0"], &["1 to"]),
+        (&["--tls-min-version", "1.1"], &["1.2", "1.3"]),
+        (&["--log-level", "a=b=c"], &["--log-level", "debug"]),
+    ];
+    for (arguments, parts) in table {
+        fails(directory.path(), arguments, 2, parts);
+    }
+    fails(directory.path(), &["nonsense"], 2, &["nonsense"]);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn variables_stand_for_flags_and_empty_ones_for_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |value: &str| {
+        let mut command = command(directory.path());
+        command
+            .env("ETCD_WARDEN_TLS_CERT", value)
+            .env("ETCD_WARDEN_DRAIN_TIME", "")
+            .env("ETCD_WARDEN_LISTEN", "127.0.0.1:8080");
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, said) = run("x");
+    assert_eq!((status, said.contains("--tls-key")), (Some(2), true), "{said}");
+    let (status, said) = run("");
+    assert_eq!((status, said.contains("two ports")), (Some(2), true), "{said}");
+}
+
+#[test]
+fn a_busy_port_names_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = busy.local_addr().unwrap().to_string();
+    for flag in ["--listen", "--probes-listen"] {
+        let other = if flag == "--listen" { "--probes-listen" } else { "--listen" };
+        fails(directory.path(), &[flag, &address, other, "127.0.0.1:0"], 1, &[&address, flag]);
+    }
+}
+
+#[test]
+fn files_that_are_missing_or_foreign_name_themselves() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    fails(
+        at,
+        &with_free_ports(&["--tls-cert", "no.crt", "--tls-key", "no.key"]),
+        1,
+        &["no.crt", "check the path"],
+    );
+    fails(at, &with_free_ports(&["--client-ca", "no.ca"]), 1, &["no.ca"]);
+    fails(at, &with_free_ports(&["--audit-log", "no/audit.log"]), 1, &["no/audit.log", "--audit-log"]);
+    fs::remove_dir_all(at.join("certs")).unwrap();
+    fs::create_dir(at.join("certs")).unwrap();
+    fs::write(at.join("certs/tls.crt"), "mine").unwrap();
+    fails(at, &with_free_ports(&[]), 1, &["certs/ca.crt is missing"]);
+    for file in ["ca.crt", "ca.key", "tls.key"] {
+        fs::write(at.join("certs").join(file), "mine").unwrap();
+    }
+    fails(at, &with_free_ports(&[]), 1, &["certs/ca.crt", "--certs-dir"]);
+    assert_eq!(fs::read_to_string(at.join("certs/tls.crt")).unwrap(), "mine");
+}
+
+#[test]
+fn two_servers_do_not_share_an_audit_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let _first = spawn(directory.path(), &["--audit-log", "audit.log"]);
+    let arguments = with_free_ports(&["--audit-log", "audit.log"]);
+    fails(directory.path(), &arguments, 1, &["audit.log is in use"]);
+}
+
+#[test]
+fn certificates_are_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = spawn(directory.path(), &[]);
+    let ca = fs::read(&first.ca).unwrap();
+    drop(first);
+    let second = spawn(directory.path(), &[]);
+    assert_eq!(fs::read(&second.ca).unwrap(), ca);
+}
+
+#[test]
+fn version_and_help_end_well() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, part) in [
+        (["--version"].as_slice(), "etcd-warden 0."),
+        (&["--help"], "serve"),
+        (&["serve", "--help"], "--listen"),
+    ] {
+        let output = run(directory.path(), arguments);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && said.contains(part), "{said}");
+    }
+}
