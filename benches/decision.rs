@@ -3,7 +3,7 @@
 //! `cargo bench --bench decision` prints for each body: `decide` (bytes in, answer out), `parse` (the same bytes
 //! into a tree that borrows from them, and nothing else) and `skip` (the same bytes checked to be JSON: the
 //! floor). The ratio decide/parse is the figure in the README.
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use etcd_warden::admission::{Audited, review};
@@ -24,8 +24,8 @@ enum Tree<'a> {
     Bool(#[allow(dead_code)] bool),
     Number(#[allow(dead_code)] f64),
     Text(#[allow(dead_code)] Cow<'a, str>),
-    List(#[allow(dead_code)] Vec<Tree<'a>>),
-    Object(#[allow(dead_code)] Vec<(Tree<'a>, Tree<'a>)>),
+    List(#[allow(dead_code)] Vec<Self>),
+    Object(#[allow(dead_code)] Vec<(Self, Self)>),
 }
 
 impl<'de> Deserialize<'de> for Tree<'de> {

@@ -82,7 +82,7 @@ mod tests {
         while let Some(flag) = words.next() {
             match flag {
                 "--allowed-images" => {
-                    settings.allowed_images = words.next().unwrap().split(',').map(Into::into).collect()
+                    settings.allowed_images = words.next().unwrap().split(',').map(Into::into).collect();
                 }
                 "--loop-user" => settings.loop_user = words.next().map(Into::into),
                 "--deletion-protection" => settings.deletion_protection = true,

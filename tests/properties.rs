@@ -1,4 +1,9 @@
 //! What holds for every review, whatever is in it.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test; clippy knows only functions that are tests themselves"
+)]
 
 use base64::Engine;
 use etcd_warden::admission::{Audited, NoReview, Outcome, review};

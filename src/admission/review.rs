@@ -28,7 +28,7 @@ pub enum NoReview {
         "the body is not UTF-8 from byte {0} on, and so no JSON: post an AdmissionReview (admission.k8s.io/v1)"
     )]
     NotUtf8(usize),
-    /// Nested deeper than [`DEPTH_MAX`].
+    /// Nested deeper than 128 levels.
     #[error("the body nests arrays and objects deeper than {DEPTH_MAX}: no AdmissionReview does")]
     Deep,
     /// The body isn't JSON.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Record;
 
 /// A controller that retries a refused manifest does so within minutes; after an hour it is news again.
-const REMEMBERED_FOR: Duration = Duration::from_secs(60 * 60);
+const REMEMBERED_FOR: Duration = Duration::from_hours(1);
 
 /// Objects that may be refused over and over at the same time; 1,024 keys are about 200 KiB.
 const REMEMBERED_AT_MOST: usize = 1024;
@@ -92,7 +92,7 @@ mod tests {
     fn one_object_is_new_once_an_hour() {
         let (mut seen, start) = (Seen::default(), Instant::now());
         assert!(seen.is_new(&named("main"), start));
-        assert!(!seen.is_new(&named("main"), start + Duration::from_secs(59 * 60)));
+        assert!(!seen.is_new(&named("main"), start + Duration::from_mins(59)));
         assert!(seen.is_new(&named("main"), start + REMEMBERED_FOR));
     }
 

@@ -14,9 +14,9 @@ pub(super) const CA_NAME: &str = "etcd-warden local CA";
 pub(super) const SERVER_NAME: &str = "etcd-warden local server";
 
 /// Certificates begin an hour in the past: the clients' clocks may be behind.
-const BACKDATED: Duration = Duration::from_secs(60 * 60);
+const BACKDATED: Duration = Duration::from_hours(1);
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Whoever put the CA into a webhook configuration should not have to do so again soon.
 pub(super) const CA_LIFE: Duration = DAY.saturating_mul(3650);

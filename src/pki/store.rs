@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+    const YEAR: Duration = Duration::from_hours(366 * 24);
 
     fn made() -> (tempfile::TempDir, Files) {
         let directory = tempfile::tempdir().unwrap();
@@ -305,8 +305,8 @@ mod tests {
         for path in [&files.ca_certificate, &files.certificate] {
             let der = CertificateDer::from_pem_file(path).unwrap();
             let validity = validity(&der).unwrap();
-            assert!(!validity.has_not_begun(SystemTime::now() - Duration::from_secs(59 * 60)));
-            assert!(validity.has_not_begun(SystemTime::now() - Duration::from_secs(61 * 60)));
+            assert!(!validity.has_not_begun(SystemTime::now() - Duration::from_mins(59)));
+            assert!(validity.has_not_begun(SystemTime::now() - Duration::from_mins(61)));
         }
     }
 

@@ -22,7 +22,7 @@ pub struct Address {
 /// Why a text is no such URL. Displays as the second half of a message: the fault and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// More than [`URL_MAX`] characters.
+    /// More than 2,048 characters.
     #[error("has {0} characters; a URL here has at most {URL_MAX}")]
     Long(usize),
     /// White space or a control character.

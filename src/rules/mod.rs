@@ -1,6 +1,6 @@
 //! The catalogue of rules: pure functions from (old, new, settings) to violations and warnings.
 //!
-//! [`RULES`] and [`WARNINGS`] are the tables; a rule's function bears its id. [`judge`] runs them over a
+//! [`RULES`] and [`WARNINGS`] are the tables; a rule's function bears its id. [`judge()`] runs them over a
 //! [`Request`] and settles what speaks where two of them see one mistake.
 
 mod address;

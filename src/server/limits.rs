@@ -60,7 +60,7 @@ impl Default for Limits {
             max_connections: 4096,
             handshake: Duration::from_secs(10),
             first_request: Duration::from_secs(10),
-            idle: Duration::from_secs(120),
+            idle: Duration::from_mins(2),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
-pub const HOUR: Duration = Duration::from_secs(3600);
+pub const HOUR: Duration = Duration::from_hours(1);
 
 /// A CA, and what it signs.
 pub struct Authority {
