@@ -136,8 +136,7 @@ mod tests {
         let (extension, text) = written(answer);
         let path = fixture.with_extension(extension);
         if std::env::var_os("BLESS").is_some() {
-            fs::write(&path, text).unwrap();
-            return Ok(());
+            return fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()));
         }
         match fs::read_to_string(&path) {
             Ok(expected) if expected == text => Ok(()),
