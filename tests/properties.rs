@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 #[path = "support/reviews.rs"]
 #[allow(dead_code, reason = "each test program uses its part of what is shared")]
 mod reviews;
-use reviews::{create, etcd, joining, update};
+use reviews::{create, delete, etcd, joining, update};
 
 fn ask(stage: Stage, body: &[u8]) -> Result<Outcome, NoReview> {
     review(stage, body, &Settings::default(), Audited::All)
@@ -96,6 +96,17 @@ fn damaged() -> impl Strategy<Value = Value> {
     })
 }
 
+/// The same, with the damage somewhere in `spec` or `status`.
+fn damaged_below_the_root() -> impl Strategy<Value = Value> {
+    (prop::collection::vec(any::<usize>(), 0..6), any_json(), any::<bool>()).prop_map(|(path, anything, below)| {
+        let mut object = joining();
+        object["status"] = json!({"conditions": [{"type": "BootstrappedWithExistingCluster", "status": "False"}],
+            "members": [{"name": "main-0"}]});
+        *place(&mut object[if below { "spec" } else { "status" }], &path) = anything;
+        object
+    })
+}
+
 /// One URL in one of its many spellings.
 fn spelled() -> impl Strategy<Value = String> {
     let scheme = prop_oneof![Just("http"), Just("HTTP"), Just("Http"), Just("hTTp")];
@@ -160,6 +171,87 @@ fn spelled_twice() -> impl Strategy<Value = [Value; 2]> {
         )
     };
     (manifest(), manifest()).prop_map(|(one, two)| [one, two])
+}
+
+/// Leaves a field out, or sets it to one of a few values.
+fn perhaps(
+    path: &'static str,
+    values: &[Value],
+) -> impl Strategy<Value = Option<(&'static str, Value)>> + use<> {
+    let values = values.to_vec();
+    prop_oneof![Just(None), prop::sample::select(values).prop_map(move |value| Some((path, value)))]
+}
+
+/// A druid manifest that breaks no rule: any field may be there or not, with any value that fits it.
+fn druid_manifest() -> impl Strategy<Value = Value> {
+    let tls = json!({
+        "tlsCASecretRef": {"name": "ca", "dataKey": "bundle.crt"},
+        "serverTLSSecretRef": {"name": "server"},
+        "clientTLSSecretRef": {"name": "client"},
+    });
+    let fields: Vec<BoxedStrategy<Option<(&'static str, Value)>>> = vec![
+        perhaps("/spec/replicas", &[json!(0), json!(1), json!(3), json!(5), json!(2.0)]).boxed(),
+        perhaps("/spec/annotations", &[json!({}), json!({"a.b/c": "any \u{e4}\n"}), Value::Null]).boxed(),
+        perhaps("/spec/selector", &[Value::Null, json!({"matchLabels": {"a": "b"}})]).boxed(),
+        perhaps("/spec/memberNamePrefix", &[json!("p"), json!("0-a")]).boxed(),
+        perhaps("/spec/storageClass", &[json!(""), json!("fast")]).boxed(),
+        perhaps("/spec/storageCapacity", &[json!("25Gi"), json!(21_474_836_480_i64), json!("5e10")]).boxed(),
+        perhaps("/spec/volumeClaimTemplate", &[json!("main-etcd")]).boxed(),
+        perhaps("/spec/priorityClassName", &[json!("high")]).boxed(),
+        perhaps("/spec/runAsRoot", &[json!(true)]).boxed(),
+        perhaps("/spec/schedulingConstraints", &[json!({"affinity": {"nodeAffinity": {}}})]).boxed(),
+        perhaps("/spec/sharedConfig", &[
+            json!({}), json!({"autoCompactionMode": "periodic"}), json!({"autoCompactionRetention": "30m"}),
+            json!({"autoCompactionMode": "revision", "autoCompactionRetention": "1000"}),
+            json!({"autoCompactionMode": "periodic", "autoCompactionRetention": "24"}),
+        ]).boxed(),
+        perhaps("/spec/etcd/quota", &[json!("8Gi"), json!("500M"), json!(1_000_000)]).boxed(),
+        perhaps("/spec/etcd/snapshotCount", &[json!(1), json!(75_000)]).boxed(),
+        perhaps("/spec/etcd/enableGRPCGateway", &[json!(true)]).boxed(),
+        perhaps("/spec/etcd/defragmentationSchedule", &[json!("0 */24 * * *"), json!("*/57 23 30/31 6-12 2/7")]).boxed(),
+        perhaps("/spec/etcd/serverPort", &[json!(2380), json!(12_380), json!(2380.0)]).boxed(),
+        perhaps("/spec/etcd/clientPort", &[json!(2379), json!(65_535)]).boxed(),
+        perhaps("/spec/etcd/wrapperPort", &[json!(9095), json!(1)]).boxed(),
+        perhaps("/spec/etcd/image", &[json!("europe-docker.example/etcd-wrapper:v0.6.2"), json!("etcd@sha256:abc")]).boxed(),
+        perhaps("/spec/etcd/metrics", &[json!("basic"), json!("extensive")]).boxed(),
+        perhaps("/spec/etcd/resources", &[json!({"requests": {"cpu": "50m"}})]).boxed(),
+        perhaps("/spec/etcd/clientUrlTls", &[tls.clone()]).boxed(),
+        perhaps("/spec/etcd/peerUrlTls", &[tls.clone(), json!({
+            "tlsCASecretRef": {"name": "ca", "namespace": "test"}, "serverTLSSecretRef": {"name": "server", "namespace": ""},
+            "skipClientSANVerification": true,
+        })]).boxed(),
+        perhaps("/spec/etcd/etcdDefragTimeout", &[json!("10h5m6m"), json!("1.5h"), json!("1\u{b5}s")]).boxed(),
+        perhaps("/spec/etcd/heartbeatDuration", &[json!("10s")]).boxed(),
+        perhaps("/spec/etcd/clientService", &[
+            json!({}), json!({"labels": {"a": ""}, "annotations": {"Upper.Case/k": "v"}, "trafficDistribution": "PreferClose"}),
+        ]).boxed(),
+        perhaps("/spec/etcd/backendBboltFreelistType", &[json!("array"), json!("map")]).boxed(),
+        perhaps("/spec/backup/port", &[json!(8080), json!(18_080)]).boxed(),
+        perhaps("/spec/backup/tls", &[tls]).boxed(),
+        perhaps("/spec/backup/store", &[
+            json!({"prefix": ""}), json!({"prefix": "p", "provider": "stackit", "container": "a..b", "secretRef": {"name": "s"}}),
+            json!({"prefix": "p", "provider": "local", "endpointOverride": "http://minio:9000/base"}),
+        ]).boxed(),
+        perhaps("/spec/backup/snapshotCompaction", &[json!({"eventsThreshold": 1, "triggerFullSnapshotThreshold": 3_000_000})]).boxed(),
+        perhaps("/spec/backup/fullSnapshotSchedule", &[json!("* * * * 7"), json!("59-1 5-3 25-12 3-1 3-1")]).boxed(),
+        perhaps("/spec/backup/garbageCollectionPolicy", &[json!("Exponential"), json!("LimitBased")]).boxed(),
+        perhaps("/spec/backup/maxBackupsLimitBasedGC", &[json!(1)]).boxed(),
+        perhaps("/spec/backup/garbageCollectionPeriod", &[json!("12h"), json!("0s")]).boxed(),
+        perhaps("/spec/backup/deltaSnapshotPeriod", &[json!("300s"), json!("0h0m")]).boxed(),
+        perhaps("/spec/backup/deltaSnapshotRetentionPeriod", &[json!("0s"), json!("24h")]).boxed(),
+        perhaps("/spec/backup/deltaSnapshotMemoryLimit", &[json!("100Mi")]).boxed(),
+        perhaps("/spec/backup/etcdSnapshotTimeout", &[json!("8m")]).boxed(),
+        perhaps("/spec/backup/compression", &[json!({"enabled": false}), json!({"policy": "zlib"})]).boxed(),
+        perhaps("/spec/backup/leaderElection", &[json!({"reelectionPeriod": "5s", "etcdConnectionTimeout": "5s"})]).boxed(),
+    ];
+    fields.prop_map(|fields| {
+        let mut object = etcd();
+        for (path, value) in fields.into_iter().flatten() {
+            let (parent, field) = path.rsplit_once('/').expect("a path");
+            object.pointer_mut(parent).expect("a parent")[field] = value;
+        }
+        object
+    })
 }
 
 proptest! {
@@ -256,6 +348,36 @@ proptest! {
         let applied = mutated(&update(&stored, &again));
         prop_assert!(allowed(&update(&stored, &applied)), "{}", answer(Stage::Validate, &update(&stored, &applied)));
         prop_assert_eq!(applied["spec"].clone(), stored["spec"].clone());
+    }
+
+    /// A druid manifest that breaks no rule is accepted as it is: created, updated to itself, and left alone.
+    #[test]
+    fn a_druid_manifest_is_accepted_unchanged(object in druid_manifest()) {
+        for review in [create(&object), update(&object, &object)] {
+            prop_assert!(allowed(&review), "{}", answer(Stage::Validate, &review));
+            prop_assert_eq!(patch(&answer(Stage::Mutate, &review)), None);
+        }
+        let unchanged = answer(Stage::Validate, &update(&object, &object));
+        prop_assert_eq!(unchanged["response"].get("warnings"), None);
+    }
+
+    /// Whatever is wrong with an object already doesn't stand in the way of its labels, and an object that is
+    /// terminating can always lose its finalizers.
+    #[test]
+    fn a_broken_object_can_be_labelled_and_deleted(mut object in damaged_below_the_root()) {
+        let mut labelled = object.clone();
+        labelled["metadata"]["labels"] = json!({"team": "storage"});
+        let answered = answer(Stage::Validate, &update(&object, &labelled));
+        prop_assert!(answered["response"]["allowed"] == json!(true), "{}", answered);
+        prop_assert_eq!(answered["response"].get("warnings"), None);
+        // Its members are gone: what holds that finalizer has its own rule.
+        object["status"] = Value::Null;
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        object["metadata"]["finalizers"] = json!(["etcd-warden.dev/leave"]);
+        let mut released = object.clone();
+        released["metadata"]["finalizers"] = json!([]);
+        prop_assert!(allowed(&update(&object, &released)));
+        prop_assert!(allowed(&delete(&object)));
     }
 
     /// The causes of one review come in one order.

@@ -30,7 +30,8 @@ pub(super) fn bootstrap_no_removal(change: &Change<'_>, report: &mut Report) {
     let removed = match &config.bootstrap_with_existing_cluster {
         Slot::Absent => true,
         Slot::Wrong(_) => false,
-        Slot::Set(bootstrap) => is_emptied(bootstrap),
+        // One that was empty before every rule isn't emptied now.
+        Slot::Set(bootstrap) => is_emptied(bootstrap) && !change.old.bootstrap().is_some_and(is_emptied),
     };
     if change.old.is_joining() && removed {
         forbid_removal(report);
