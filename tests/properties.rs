@@ -215,7 +215,7 @@ fn druid_manifest() -> impl Strategy<Value = Value> {
         perhaps("/spec/etcd/image", &[json!("europe-docker.example/etcd-wrapper:v0.6.2"), json!("etcd@sha256:abc")]).boxed(),
         perhaps("/spec/etcd/metrics", &[json!("basic"), json!("extensive")]).boxed(),
         perhaps("/spec/etcd/resources", &[json!({"requests": {"cpu": "50m"}})]).boxed(),
-        perhaps("/spec/etcd/clientUrlTls", &[tls.clone()]).boxed(),
+        perhaps("/spec/etcd/clientUrlTls", std::slice::from_ref(&tls)).boxed(),
         perhaps("/spec/etcd/peerUrlTls", &[tls.clone(), json!({
             "tlsCASecretRef": {"name": "ca", "namespace": "test"}, "serverTLSSecretRef": {"name": "server", "namespace": ""},
             "skipClientSANVerification": true,

@@ -1,16 +1,18 @@
 //! From a configuration to a server that listens.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::config::Config;
 use super::descriptors;
 use super::handler::Webhooks;
 use super::lifecycle::Stopper;
-use super::limits::PROBE_CONNECTIONS;
+use super::limits::{BACKLOG, PROBE_CONNECTIONS};
 use super::listener::{Closing, Listener};
 use super::metrics::Metrics;
 use super::readiness::{Audit, Readiness};
@@ -79,30 +81,10 @@ impl Server {
         let reloader = Reloader::new(config.tls.clone(), Arc::clone(&readiness), Arc::clone(&metrics))?;
         let closing = Closing::default();
         let connections = descriptors::connections_within(config.limits.max_connections);
-        let listener = |socket, address, flag, max, gauge, closing| {
-            Listener::new(socket, max, gauge, closing).map_err(|cause| StartError::Listen {
-                address,
-                flag,
-                cause,
-            })
-        };
+        let gauge = metrics.connections.clone();
         Ok(Self {
-            https: listener(
-                https,
-                https_address,
-                "--listen",
-                connections,
-                metrics.connections.clone(),
-                closing.clone(),
-            )?,
-            probes: listener(
-                probes,
-                probes_address,
-                "--probes-listen",
-                PROBE_CONNECTIONS,
-                <_>::default(),
-                <_>::default(),
-            )?,
+            https: Listener::new(https, connections, gauge, closing.clone()),
+            probes: Listener::new(probes, PROBE_CONNECTIONS, Gauge::default(), Closing::default()),
             addresses: Addresses { https: https_address, probes: probes_address },
             webhooks: Arc::new(webhooks(&config, trail.as_ref(), &metrics)),
             config,
@@ -128,11 +110,16 @@ impl Server {
 }
 
 fn listen(address: SocketAddr, flag: &'static str) -> Result<(TcpListener, SocketAddr), StartError> {
-    let listening = TcpListener::bind(address).and_then(|socket| {
+    let listening = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A server that starts anew need not wait for the connections of the last one to be forgotten.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let socket = socket.listen(BACKLOG)?;
         let bound = socket.local_addr()?;
         Ok((socket, bound))
-    });
-    listening.map_err(|cause| StartError::Listen { address, flag, cause })
+    };
+    listening().map_err(|cause| StartError::Listen { address, flag, cause })
 }
 
 fn open_trail(config: &Config) -> Result<Option<(Trail, oneshot::Receiver<()>)>, StartError> {

@@ -1,6 +1,7 @@
 //! Runs a server, and ends it without losing a request.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::listener::{Closing, Listener, Peer};
 use super::metrics::{Handshake, Metrics};
 use super::probes::{self, Probes};
 use super::router;
-use super::tasks::Tasks;
+use super::tasks::{Ended, Tasks};
 use super::trail::Trail;
 
 /// Tells a server to end: it drains, then [`Server::run`] returns. To end it at once, drop what runs.
@@ -35,14 +36,20 @@ impl Stopper {
     }
 }
 
-/// Why a server ended that was not told to.
-#[derive(Debug, thiserror::Error)]
-#[error("the task {name:?} ended early: {cause}")]
-pub struct RunError {
-    /// The task: `https`, `probes`, `certificates` or `audit`.
-    pub name: &'static str,
-    /// Its error, or that it panicked.
-    pub cause: String,
+/// Why a server did not end as it should.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A task ended that nobody told to.
+    #[error("the task {name:?} ended early: {cause}")]
+    Ended {
+        /// The task: `https`, `probes`, `certificates` or `audit`.
+        name: &'static str,
+        /// Its error, or that it panicked.
+        cause: String,
+    },
+    /// The grace was over before the requests in flight were.
+    #[error("{0} connections were cut: their requests took longer than --shutdown-grace")]
+    Cut(usize),
 }
 
 /// How a server comes to its end, step by step.
@@ -99,30 +106,37 @@ impl Server {
             grace: config.shutdown_grace,
             limits: config.limits,
         };
-        run(&mut tasks, drain).await?;
+        let ended = run(&mut tasks, stopper.draining(), drain.run()).await;
         finish_audit(&mut tasks, trail.as_deref()).await;
-        Ok(())
+        ended
     }
 }
 
-async fn run(tasks: &mut Tasks, drain: Drain) -> Result<(), RunError> {
-    let told = drain.told.clone();
-    let mut draining = std::pin::pin!(drain.run());
-    let mut shutting_down = false;
+/// Until `https` has ended after it was `told` to, or any task before that. `drain` ends where connections
+/// had to be cut, and says how many.
+async fn run(
+    tasks: &mut Tasks,
+    told: CancellationToken,
+    drain: impl Future<Output = usize>,
+) -> Result<(), RunError> {
+    let mut drain = pin!(drain);
+    let mut cut = 0;
     loop {
         tokio::select! {
-            () = &mut draining, if !shutting_down => shutting_down = true,
-            ended = tasks.next() => return match ended {
-                Some(ended) if ended.name == "https" && told.is_cancelled() && ended.result.is_ok() => Ok(()),
-                Some(ended) => Err(RunError { name: ended.name, cause: ended.result.err().unwrap_or_else(|| "without an error".to_owned()) }),
-                None => Ok(()),
+            connections = &mut drain, if cut == 0 => cut = connections.max(1),
+            Some(Ended { name, result }) = tasks.next() => return match result {
+                Ok(()) if name == "https" && cut > 0 => Err(RunError::Cut(cut)),
+                Ok(()) if name == "https" && told.is_cancelled() => Ok(()),
+                Ok(()) => Err(RunError::Ended { name, cause: "without an error".to_owned() }),
+                Err(cause) => Err(RunError::Ended { name, cause }),
             },
+            else => return Ok(()),
         }
     }
 }
 
 impl Drain {
-    async fn run(self) {
+    async fn run(self) -> usize {
         self.told.cancelled().await;
         tracing::info!(
             seconds = self.closing_time.as_secs_f64(),
@@ -131,7 +145,11 @@ impl Drain {
         sleep(self.closing_time).await;
         tracing::info!("accepting ends");
         self.stop_accepting().await;
-        self.handle.graceful_shutdown(Some(self.grace));
+        self.handle.graceful_shutdown(None);
+        sleep(self.grace).await;
+        let cut = self.handle.connection_count();
+        self.handle.shutdown();
+        cut
     }
 
     /// axum-server's graceful shutdown drops connections in their handshake, and closes fresh ones before
@@ -173,6 +191,8 @@ async fn serve_https(
 }
 
 async fn serve_probes(listener: Listener, app: Router, limits: Limits) -> io::Result<()> {
+    // Who asks less often than that connects anew: a held connection is one that the kubelet can't have.
+    let limits = Limits { idle: limits.first_request, ..limits };
     server(listener, limits).serve(app.into_make_service_with_connect_info::<Peer>()).await
 }
 
@@ -205,5 +225,41 @@ async fn finish_audit(tasks: &mut Tasks, trail: Option<&Trail>) {
     let written = async { while tasks.next().await.is_some_and(|ended| ended.name != "audit") {} };
     if timeout(AUDIT_WAIT, written).await.is_err() {
         tracing::error!("the audit log did not take its last records in time");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    async fn ended(name: &'static str, told: bool, task: fn() -> io::Result<()>) -> Result<(), RunError> {
+        let (mut tasks, token) = (Tasks::default(), CancellationToken::new());
+        tasks.spawn("endless", pending());
+        tasks.spawn(name, async move { task() });
+        if told {
+            token.cancel();
+        }
+        run(&mut tasks, token, pending()).await
+    }
+
+    #[tokio::test]
+    async fn the_early_end_of_any_task_is_an_error_with_its_name() {
+        for name in ["https", "probes", "certificates", "audit"] {
+            let error = ended(name, false, || Ok(())).await.unwrap_err();
+            assert_eq!(error.to_string(), format!("the task {name:?} ended early: without an error"));
+        }
+        let error = ended("audit", true, || panic!("a defect")).await.unwrap_err();
+        assert!(
+            matches!(&error, RunError::Ended { name: "audit", cause } if cause.contains("panic")),
+            "{error}"
+        );
+        assert!(ended("https", true, || Err(io::ErrorKind::Other.into())).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn https_may_end_once_the_server_is_told_to() {
+        assert_eq!(ended("https", true, || Ok(())).await, Ok(()));
     }
 }

@@ -9,15 +9,16 @@ pub(super) const BODY_BYTES: usize = 7 * 1024 * 1024;
 /// keep a worker thread from its other connections for milliseconds.
 pub(super) const INLINE_BYTES: usize = 256 * 1024;
 
-/// Request line and headers together. The API server sends less than 1 KiB; a proxy may add tokens.
+/// Request line and headers together; hyper notices at the latest at twice that. The API server sends less
+/// than 1 KiB; a proxy may add tokens.
 pub(super) const HEADER_BYTES: usize = 64 * 1024;
 
 /// What of a request that is answered without being read is still taken in, so that the answer isn't lost in
 /// a reset of the connection, and the connection can be used again.
 pub(super) const DISCARDED_BYTES: usize = BODY_BYTES;
 
-/// How long such a rest may take.
-pub(super) const DISCARD_TIME: Duration = Duration::from_secs(2);
+/// How long such a rest may take: a client that means it has sent it by then, and 503 is to come at once.
+pub(super) const DISCARD_TIME: Duration = Duration::from_millis(500);
 
 /// The deadline of a request that names none: what the API server takes for `timeoutSeconds` by default.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,8 +35,13 @@ pub(super) const AUDIT_WAIT: Duration = Duration::from_secs(1);
 /// Audit records that wait for the disk: some 10,000 ordinary ones, or a dozen of the largest.
 pub(super) const AUDIT_QUEUE_BYTES: usize = 32 * 1024 * 1024;
 
-/// Connections to the plain port: the kubelet, a scraper or two, and a person.
-pub(super) const PROBE_CONNECTIONS: usize = 64;
+/// Connections to the plain port: the kubelet, a scraper or two, and a person; the rest is so that somebody
+/// who holds connections does not keep the kubelet out.
+pub(super) const PROBE_CONNECTIONS: usize = 256;
+
+/// Connections that the kernel holds before they are accepted: the standard library's 128 are few for a
+/// control plane that reconnects as one.
+pub(super) const BACKLOG: u32 = 1024;
 
 /// Times and numbers that tests shorten; [`Limits::default`] is what the server runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,16 +83,9 @@ enum Phase {
 
 impl Listener {
     /// Listens on a bound socket, for at most `max_connections` at once.
-    pub(super) fn new(
-        socket: std::net::TcpListener,
-        max_connections: usize,
-        gauge: Gauge,
-        closing: Closing,
-    ) -> io::Result<Self> {
-        socket.set_nonblocking(true)?;
-        let open = Arc::new(TcpListener::from_std(socket)?);
-        let places = Arc::new(Semaphore::new(max_connections));
-        Ok(Self { phase: Mutex::new(Phase::Open(open)), places, gauge, closing })
+    pub(super) fn new(socket: TcpListener, max_connections: usize, gauge: Gauge, closing: Closing) -> Self {
+        let phase = Mutex::new(Phase::Open(Arc::new(socket)));
+        Self { phase, places: Arc::new(Semaphore::new(max_connections)), gauge, closing }
     }
 
     async fn next(&self) -> io::Result<(TcpStream, Peer)> {
@@ -176,8 +169,9 @@ impl AddrListener<TcpStream, Peer> for Listener {
 
     async fn accept_stream(&self) -> io::Result<(TcpStream, Peer)> {
         let (stream, peer) = self.next().await?;
-        // An answer is one small write: waiting to fill a packet would delay it.
-        stream.set_nodelay(true)?;
+        // An answer is one small write: waiting to fill a packet would delay it. Where the client has gone
+        // already, its handshake says so.
+        let _ = stream.set_nodelay(true);
         Ok((stream, peer))
     }
 
@@ -198,16 +192,15 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(10);
 
-    fn listener(max_connections: usize) -> (Listener, SocketAddr, Closing) {
-        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    async fn listener(max_connections: usize) -> (Listener, SocketAddr, Closing) {
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, closing) = (socket.local_addr().unwrap(), Closing::default());
-        let listener = Listener::new(socket, max_connections, Gauge::default(), closing.clone()).unwrap();
-        (listener, address, closing)
+        (Listener::new(socket, max_connections, Gauge::default(), closing.clone()), address, closing)
     }
 
     #[tokio::test]
     async fn what_the_kernel_has_queued_is_taken_before_the_socket_closes() {
-        let (listener, address, closing) = listener(1);
+        let (listener, address, closing) = listener(1).await;
         let _clients: Vec<Client> = (0..8).map(|_| Client::connect(address).unwrap()).collect();
         closing.stop.cancel();
         let mut held = Vec::new();
@@ -221,7 +214,7 @@ mod tests {
 
     #[tokio::test]
     async fn connections_beyond_the_limit_wait_for_a_place() {
-        let (listener, address, _closing) = listener(1);
+        let (listener, address, _closing) = listener(1).await;
         let _clients = [Client::connect(address).unwrap(), Client::connect(address).unwrap()];
         let (_stream, first) = timeout(SOON, listener.accept_stream()).await.unwrap().unwrap();
         assert_eq!(listener.gauge.get(), 1);
@@ -233,7 +226,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_is_fresh_until_its_first_answer_or_its_end() {
-        let (listener, address, closing) = listener(8);
+        let (listener, address, closing) = listener(8).await;
         let _clients = [Client::connect(address).unwrap(), Client::connect(address).unwrap()];
         let (_, answered) = listener.accept_stream().await.unwrap();
         let (_, ended) = listener.accept_stream().await.unwrap();

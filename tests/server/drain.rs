@@ -165,3 +165,28 @@ fn interrupt_drains_too() {
     server.signal(Signal::INT);
     assert_eq!(server.status().code(), Some(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_longer_than_the_grace_is_cut_and_said() {
+    let gate = Arc::new(Gate::default());
+    let judge = Arc::new(Gated(Arc::clone(&gate)));
+    let server = start(|config| {
+        config.judge = judge;
+        config.shutdown_grace = Duration::from_millis(100);
+        config.limits.handshake = Duration::from_millis(500);
+        config.limits.first_request = Duration::from_millis(500);
+    });
+    let mut client = connect(server.addresses.https, &server.ca).await;
+    let long = review_of(1, "held", &"x".repeat(300 * 1024));
+    let held = tokio::spawn(async move { client.post("/validate?timeout=30s", &long).await });
+    until("it is in flight", async || {
+        server.metric("controller_runtime_webhook_requests_in_flight{webhook=\"/validate\"}").await == 1
+    })
+    .await;
+    // It is the connection's first request: the wait for it is bounded too.
+    server.stopper.drain();
+    let ended = timeout(SOON * 2, server.done).await.unwrap().unwrap();
+    assert!(ended.is_err_and(|error| error.to_string().contains("--shutdown-grace")));
+    assert!(held.await.unwrap().is_err());
+    gate.open();
+}
