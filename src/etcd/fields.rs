@@ -121,26 +121,3 @@ macro_rules! resource {
     };
 }
 pub(crate) use resource;
-
-/// The JSON name of a field that a [`validator::ValidationErrors`] calls by its Rust name.
-pub fn json_name(field: &str) -> &str {
-    super::object::TABLES
-        .iter()
-        .flat_map(|table| table.iter())
-        .find(|(rust, _)| *rust == field)
-        .map_or(field, |(_, json)| json)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::object::TABLES;
-    use std::collections::HashMap;
-
-    #[test]
-    fn one_rust_name_is_one_json_name() {
-        let mut names = HashMap::new();
-        for (rust, json) in TABLES.iter().flat_map(|table| table.iter()) {
-            assert_eq!(names.entry(rust).or_insert(json), &json, "{rust} is two JSON names");
-        }
-    }
-}

@@ -5,13 +5,16 @@
 
 pub mod checks;
 pub(crate) mod fields;
+mod json_names;
 mod names;
 mod object;
 pub(crate) mod scalar;
 mod slot;
+mod source_member;
 mod status;
 
-pub use fields::{Path, json_name};
+pub use fields::Path;
+pub use json_names::json_name;
 pub(crate) use names::ordinal;
 pub use names::{
     LABEL_MAX, MemberNames, is_dns1035_label, is_label_value, is_qualified_name, is_rfc1123_label,
@@ -19,10 +22,11 @@ pub use names::{
 };
 pub use object::{
     AdvertisedUrls, AuthSecretRef, Backup, Bootstrap, ClientService, Compression, Etcd, EtcdConfig,
-    LeaderElection, Metadata, SecretRef, SharedConfig, SnapshotCompaction, SourceMember, Spec, Store, Tls,
+    LeaderElection, Metadata, SecretRef, SharedConfig, SnapshotCompaction, Spec, Store, Tls,
 };
 pub use scalar::{Int32, Int64, IntOrText, StringMap, Text};
 pub use slot::{Decode, Json, Slot, Wrong};
+pub use source_member::SourceMember;
 pub use status::{Condition, MemberStatus, Snapshot, Status};
 
 /// API group of the resource.

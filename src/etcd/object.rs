@@ -4,7 +4,8 @@ use super::checks;
 use super::fields::{Path, Visit, Walk, resource};
 use super::scalar::{Int32, Int64, IntOrText, StringMap, Text};
 use super::slot::Slot;
-use super::status::{Condition, MemberStatus, Snapshot, Status};
+use super::source_member::SourceMember;
+use super::status::Status;
 use validator::Validate;
 
 resource! {
@@ -139,17 +140,6 @@ resource! {
         "members" => members: Vec<Slot<SourceMember<'a>>>,
         /// Where the source answers clients.
         "clientEndpoints" => client_endpoints: Vec<Slot<Text<'a>>>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// A member of the existing cluster.
-    pub struct SourceMember<'a> = "an object" {
-        /// Its name, as etcd knows it.
-        "name" => name: Text<'a>,
-        /// Its peer URLs, as etcd knows them.
-        "peerUrls" => peer_urls: Vec<Slot<Text<'a>>>,
     }
 }
 
@@ -320,30 +310,6 @@ resource! {
         "etcdConnectionTimeout" => etcd_connection_timeout: Text<'a>,
     }
 }
-
-/// The field names of every struct of the resource.
-pub(super) const TABLES: &[&[(&str, &str)]] = &[
-    Etcd::FIELDS,
-    Metadata::FIELDS,
-    Spec::FIELDS,
-    EtcdConfig::FIELDS,
-    Bootstrap::FIELDS,
-    SourceMember::FIELDS,
-    AdvertisedUrls::FIELDS,
-    Tls::FIELDS,
-    SecretRef::FIELDS,
-    ClientService::FIELDS,
-    SharedConfig::FIELDS,
-    Backup::FIELDS,
-    Store::FIELDS,
-    SnapshotCompaction::FIELDS,
-    Compression::FIELDS,
-    LeaderElection::FIELDS,
-    Status::FIELDS,
-    Condition::FIELDS,
-    MemberStatus::FIELDS,
-    Snapshot::FIELDS,
-];
 
 impl<'a> Etcd<'a> {
     /// Reads an object. The error is JSON's own; values of the wrong type are no error.

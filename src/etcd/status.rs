@@ -3,6 +3,7 @@
 use super::fields::resource;
 use super::scalar::Text;
 use super::slot::Slot;
+use super::source_member::SourceMember;
 use super::{BOOTSTRAPPED, SOURCES_LEFT};
 
 resource! {
@@ -45,7 +46,7 @@ resource! {
         /// When: RFC 3339.
         "joinedAt" => joined_at: Text<'a>,
         /// The source members of that moment.
-        "members" => members: Vec<Slot<super::SourceMember<'a>>>,
+        "members" => members: Vec<Slot<SourceMember<'a>>>,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Further peer URLs of own members.
 
-use super::Settings;
 use super::report::Report;
+use super::settings::Settings;
 use super::source::{URLS_MAX, count};
 use super::source_urls;
 use super::view::{ADVERTISED, PEER_TLS, View, is_on, items};

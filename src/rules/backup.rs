@@ -1,7 +1,7 @@
 //! Compaction and backups, where one field depends on another.
 
-use super::Settings;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::View;
 use crate::etcd::checks::Duration;
 use crate::etcd::{SharedConfig, Slot};

@@ -2,10 +2,11 @@
 
 use super::change::Change;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::View;
 use super::{
-    Settings, advertise, backup, end, freeze, image, immutable, object, ports, secrets, size, source,
-    source_names, source_urls, status,
+    advertise, backup, end, freeze, image, immutable, object, ports, secrets, size, source, source_names,
+    source_urls, status,
 };
 
 /// One rule.

@@ -2,9 +2,12 @@
 
 use super::address::Address;
 use super::report::Violation;
+use super::settings::Settings;
 use super::view::{UrlAt, View};
-use super::{Settings, judge};
 use std::cell::OnceCell;
+
+/// Tells what is wrong with an object, whatever it was before.
+pub(super) type Look = fn(&View<'_>, &Settings) -> Vec<Violation>;
 
 /// A change of an object.
 #[derive(Debug)]
@@ -17,19 +20,27 @@ pub struct Change<'a> {
     pub settings: &'a Settings,
     /// Who asks for the change.
     pub user: &'a str,
+    /// Tells what is wrong with an object.
+    look: Look,
     /// What was wrong with the old object already; worked out when first asked for.
     old_violations: OnceCell<Vec<Violation>>,
 }
 
 impl<'a> Change<'a> {
     /// A change from `old` to `new`.
-    pub fn new(old: &'a View<'a>, new: &'a View<'a>, settings: &'a Settings, user: &'a str) -> Self {
-        Self { old, new, settings, user, old_violations: OnceCell::new() }
+    pub(super) fn new(
+        old: &'a View<'a>,
+        new: &'a View<'a>,
+        settings: &'a Settings,
+        user: &'a str,
+        look: Look,
+    ) -> Self {
+        Self { old, new, settings, user, look, old_violations: OnceCell::new() }
     }
 
     /// What was wrong with the old object already.
     pub(super) fn old_violations(&self) -> &[Violation] {
-        self.old_violations.get_or_init(|| judge::object_violations(self.old, self.settings))
+        self.old_violations.get_or_init(|| (self.look)(self.old, self.settings))
     }
 
     /// Whether the old value at a field, or below it, broke a rule.

@@ -1,8 +1,8 @@
 //! The end of a cluster, or of its part in a combined one: hibernation, deletion, and the finalizer that holds it.
 
-use super::Settings;
 use super::change::Change;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::View;
 use crate::etcd::{ALLOW_QUORUM_LOSS, DELETION_PROTECTION, LEAVE_FINALIZER, Status};
 

@@ -1,8 +1,8 @@
 //! The image of etcd.
 
-use super::Settings;
 use super::change::Change;
 use super::report::Report;
+use super::settings::Settings;
 use super::text::quoted;
 use super::view::View;
 

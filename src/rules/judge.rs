@@ -1,10 +1,10 @@
 //! Runs the tables over a request, and settles what speaks where rules overlap.
 
-use super::Settings;
 use super::catalogue::{Check, RULES};
 use super::change::{Change, is_within};
 use super::fields;
 use super::report::{Report, Violation, Warning};
+use super::settings::Settings;
 use super::view::View;
 use super::warnings;
 use std::cmp::Ordering;
@@ -54,11 +54,12 @@ pub struct Verdict {
 
 /// Judges a request. `user` is who asks.
 pub fn judge(request: &Request<'_>, settings: &Settings, user: &str) -> Verdict {
+    let change = |old, new| Change::new(old, new, settings, user, object_violations);
     let mut verdict = match *request {
         Request::Create(new) => create(new, settings),
-        Request::Update { old, new } => update(&Change::new(old, new, settings, user)),
-        Request::UpdateStatus { old, new } => update_status(&Change::new(old, new, settings, user)),
-        Request::UpdateScale { old, new } => update_scale(&Change::new(old, new, settings, user)),
+        Request::Update { old, new } => update(&change(old, new)),
+        Request::UpdateStatus { old, new } => update_status(&change(old, new)),
+        Request::UpdateScale { old, new } => update_scale(&change(old, new)),
         Request::Delete(old) => delete(old, settings),
     };
     verdict
@@ -79,7 +80,7 @@ fn create(new: &View<'_>, settings: &Settings) -> Verdict {
 }
 
 /// What the rules about an object say of it.
-pub(super) fn object_violations(view: &View<'_>, settings: &Settings) -> Vec<Violation> {
+fn object_violations(view: &View<'_>, settings: &Settings) -> Vec<Violation> {
     let mut report = Report::new();
     fields::check(view.etcd, &mut report);
     run(&mut report, |check, report| {

@@ -19,6 +19,7 @@ mod own;
 mod ports;
 mod report;
 mod secrets;
+mod settings;
 mod size;
 mod source;
 mod source_names;
@@ -33,21 +34,10 @@ pub use catalogue::{Check, Group, RULES, Rule, rule_by_id};
 pub use change::{Change, is_same};
 pub use judge::{Request, Verdict, judge};
 pub use report::{Cause, Report, Violation, Warning};
+pub use settings::Settings;
 pub use text::{VALUE_MAX, escaped, quoted, shortened};
 pub use view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View};
 pub use warnings::{CANONICAL_URL, MORE_WARNINGS, WARNINGS, WarningCheck, WarningRule};
-
-/// What an administrator decides about the rules, by flags.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// Prefixes of which an etcd image must bear one; empty: any image (`image-allowed`).
-    pub allowed_images: Vec<String>,
-    /// Whether an `Etcd` without the annotation is protected from deletion too (`deletion-protected`).
-    pub deletion_protection: bool,
-    /// The user that the reconcile loop acts as; set where the loop runs (`leave-finalizer-held`,
-    /// `joined-delete`).
-    pub loop_user: Option<String>,
-}
 
 /// The ids of all rules and of all warnings, as metric labels.
 pub fn ids() -> impl Iterator<Item = &'static str> {

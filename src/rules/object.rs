@@ -1,7 +1,7 @@
 //! The object as a whole: types, required blocks, names, labels.
 
-use super::Settings;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::View;
 use crate::etcd::{
     LABEL_MAX, Slot, StringMap, is_dns1035_label, is_label_value, is_qualified_name, is_rfc1123_label,

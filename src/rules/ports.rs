@@ -1,7 +1,7 @@
 //! Ports of one pod.
 
-use super::Settings;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::View;
 use crate::etcd::{Int32, Slot};
 

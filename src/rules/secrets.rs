@@ -1,7 +1,7 @@
 //! References to Secrets.
 
-use super::Settings;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::View;
 use crate::etcd::{SecretRef, Slot, Tls};
 

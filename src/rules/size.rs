@@ -1,8 +1,8 @@
 //! How many members.
 
-use super::Settings;
 use super::change::Change;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::View;
 use crate::etcd::{Slot, Status};
 

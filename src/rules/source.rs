@@ -1,7 +1,7 @@
 //! How many source members, peer URLs and client endpoints there are.
 
-use super::Settings;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::{BOOTSTRAP, View};
 use crate::etcd::Slot;
 use std::fmt::{Debug, Display};

@@ -1,7 +1,7 @@
 //! Names of source members.
 
-use super::Settings;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::{BOOTSTRAP, View};
 use crate::etcd::is_rfc1123_label;
 use std::collections::HashMap;

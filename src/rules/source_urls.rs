@@ -1,9 +1,9 @@
 //! Peer URLs and client endpoints of the source: each rule once, for both lists.
 
-use super::Settings;
 use super::address::Place;
 use super::own::OwnNames;
 use super::report::Report;
+use super::settings::Settings;
 use super::view::{CLIENT_TLS, PEER_TLS, UrlAt, View, is_on};
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
 //! The table of warnings: what is legal but unwise.
 
-use super::Settings;
 use super::address::Address;
 use super::backup::{Mode, turns_off};
 use super::catalogue::Group;
@@ -10,6 +9,7 @@ use super::freeze::is_edited;
 use super::image::{Minor, image};
 use super::object::NAME_MAX;
 use super::report::Warning;
+use super::settings::Settings;
 use super::text::quoted;
 use super::view::{UrlAt, View};
 use crate::etcd::checks::{Duration, Quantity, Schedule};

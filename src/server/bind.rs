@@ -11,12 +11,12 @@ use tokio::sync::{Semaphore, oneshot};
 use super::config::Config;
 use super::descriptors;
 use super::handler::Webhooks;
-use super::lifecycle::Stopper;
 use super::limits::{BACKLOG, PROBE_CONNECTIONS};
 use super::listener::{Closing, Listener};
 use super::metrics::Metrics;
 use super::readiness::{Audit, Readiness};
 use super::reload::Reloader;
+use super::stopper::Stopper;
 use super::tls::TlsError;
 use super::trail::{Trail, TrailError};
 

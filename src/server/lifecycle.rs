@@ -21,21 +21,6 @@ use super::router;
 use super::tasks::{Ended, Tasks};
 use super::trail::Trail;
 
-/// Tells a server to end: it drains, then [`Server::run`] returns. To end it at once, drop what runs.
-#[derive(Clone, Debug, Default)]
-pub struct Stopper(CancellationToken);
-
-impl Stopper {
-    /// From here on the server is not ready, and on its way out.
-    pub fn drain(&self) {
-        self.0.cancel();
-    }
-
-    pub(super) fn draining(&self) -> CancellationToken {
-        self.0.clone()
-    }
-}
-
 /// Why a server did not end as it should.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
