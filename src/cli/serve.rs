@@ -143,6 +143,8 @@ enum Contradiction {
         "--log-level {0:?} is no filter: write error, warn, info or debug, or such as info,etcd_warden::server=debug"
     )]
     LogLevel(String),
+    #[error("{0} names nothing, which would let everything in: give what it should name, or leave it out")]
+    NamesNothing(&'static str),
 }
 
 /// What `serve` does, once the flags are known to make sense.
@@ -189,12 +191,18 @@ fn check(args: &Args) -> Result<(), Contradiction> {
         (!args.client_names.is_empty() && args.client_ca.is_none(), Contradiction::NamesWithoutCa),
         (args.audit_required && (to_stdout || args.audit == Which::Off), Contradiction::RequiredWithoutFile),
         (args.audit_max_size == 0, Contradiction::NoRoom),
+        (names_nothing(&args.client_names), Contradiction::NamesNothing("--client-names")),
+        (names_nothing(&args.allowed_images), Contradiction::NamesNothing("--allowed-images")),
         (share_a_port(args.listen, args.probes_listen), Contradiction::SamePort(args.listen)),
     ];
     contradictions
         .into_iter()
         .find(|(found, _)| *found)
         .map_or(Ok(()), |(_, contradiction)| Err(contradiction))
+}
+
+fn names_nothing(list: &[String]) -> bool {
+    !list.is_empty() && list.iter().all(|item| item.trim().is_empty())
 }
 
 fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {

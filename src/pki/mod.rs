@@ -3,9 +3,11 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `issue` | makes keys and certificates |
-//! | `store` | the four files of a directory: read, checked, written, never overwritten |
+//! | `store` | the four files of a directory: made, written, never overwritten |
+//! | `found` | files that are there already: whether they are ours, and to be renewed |
 //! | `inspect` | what a certificate says: validity, names |
 
+mod found;
 mod inspect;
 mod issue;
 mod store;

@@ -13,9 +13,10 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::bind::Server;
+use super::labels::Handshake;
 use super::limits::{AUDIT_WAIT, HEADER_BYTES, Limits};
 use super::listener::{Closing, Listener, Peer};
-use super::metrics::{Handshake, Metrics};
+use super::metrics::Metrics;
 use super::probes::{self, Probes};
 use super::router;
 use super::tasks::{Ended, Tasks};
@@ -50,50 +51,38 @@ struct Drain {
 impl Server {
     /// Answers until it is told to end and has drained, or until one of its tasks ends early.
     pub async fn run(self) -> Result<(), RunError> {
-        let Self {
-            config,
-            https,
-            probes,
-            closing,
-            stopper,
-            reloader,
-            readiness,
-            metrics,
-            trail,
-            trail_end,
-            webhooks,
-            ..
-        } = self;
         let handle = Handle::new();
-        let mut tasks = Tasks::default();
-        let app = router::router(webhooks, stopper.draining());
-        let acceptor = RustlsAcceptor::new(reloader.served()).handshake_timeout(config.limits.handshake);
-        tasks.spawn(
-            "https",
-            serve_https(https, acceptor, app, handle.clone(), config.limits, Arc::clone(&metrics)),
-        );
-        tasks.spawn(
-            "probes",
-            serve_probes(probes, probes::router(Probes { readiness, metrics }), config.limits),
-        );
+        let (told, trail) = (self.stopper.draining(), self.trail.clone());
+        let drain = Drain {
+            told: told.clone(),
+            closing: self.closing.clone(),
+            handle: handle.clone(),
+            closing_time: self.config.drain_time,
+            grace: self.config.shutdown_grace,
+            limits: self.config.limits,
+        };
+        let mut tasks = self.spawn(handle);
+        let ended = run(&mut tasks, told, drain.run()).await;
+        finish_audit(&mut tasks, trail.as_deref()).await;
+        ended
+    }
+
+    fn spawn(self, handle: Handle<Peer>) -> Tasks {
+        let (metrics, limits, mut tasks) = (self.metrics, self.config.limits, Tasks::default());
+        let app = router::router(self.webhooks, self.stopper.draining());
+        let probes = probes::router(Probes { readiness: self.readiness, metrics: Arc::clone(&metrics) });
+        let acceptor = RustlsAcceptor::new(self.reloader.served()).handshake_timeout(limits.handshake);
+        tasks.spawn("https", serve_https(self.https, acceptor, app, handle, limits, metrics));
+        tasks.spawn("probes", serve_probes(self.probes, probes, limits));
+        let reloader = self.reloader;
         tasks.spawn("certificates", async {
             reloader.run().await;
             Ok(())
         });
-        if let Some(end) = trail_end {
+        if let Some(end) = self.trail_end {
             tasks.spawn("audit", end_of(end));
         }
-        let drain = Drain {
-            told: stopper.draining(),
-            closing,
-            handle,
-            closing_time: config.drain_time,
-            grace: config.shutdown_grace,
-            limits: config.limits,
-        };
-        let ended = run(&mut tasks, stopper.draining(), drain.run()).await;
-        finish_audit(&mut tasks, trail.as_deref()).await;
-        ended
+        tasks
     }
 }
 

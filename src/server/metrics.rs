@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
+use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -13,10 +13,14 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::admission::Facts;
-use crate::audit::{Counters, Decision, Stage};
+use crate::audit::{Counters, Stage};
 use crate::rules;
 
 use super::answer::Refusal;
+use super::labels::{
+    Answered, CODES, Decided, Handshake, HandshakeFailed, Rule, STAGES, Warning, Webhook, all_decisions,
+    decided, path,
+};
 
 /// Seconds: from a small review decided in memory to the API server's default time-out.
 const LATENCY_BUCKETS: [f64; 16] =
@@ -25,57 +29,6 @@ const LATENCY_BUCKETS: [f64; 16] =
 /// Bytes: from a status update to the longest body.
 const BODY_BUCKETS: [f64; 8] =
     [1024.0, 4096.0, 16_384.0, 65_536.0, 262_144.0, 1_048_576.0, 4_194_304.0, 7_340_032.0];
-
-const CODES: [&str; 7] = ["200", "400", "408", "413", "415", "500", "503"];
-const OPERATIONS: [&str; 4] = ["CREATE", "UPDATE", "DELETE", "other"];
-const RESOURCES: [&str; 4] = ["etcds", "etcds/status", "etcds/scale", "other"];
-const STAGES: [Stage; 2] = [Stage::Validate, Stage::Mutate];
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Webhook {
-    webhook: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
-    webhook: &'static str,
-    code: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Decided {
-    webhook: &'static str,
-    operation: &'static str,
-    resource: &'static str,
-    decision: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Rule {
-    rule: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Warning {
-    id: &'static str,
-}
-
-/// Why a handshake failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
-#[allow(non_camel_case_types, reason = "the names are the metric's label values")]
-pub(super) enum Handshake {
-    /// Not done in time.
-    timeout,
-    /// What came was no TLS, or none that both sides speak, or no certificate that is let in.
-    tls,
-    /// The connection broke.
-    io,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct HandshakeFailed {
-    reason: Handshake,
-}
 
 /// The metrics of a server, and what renders them.
 #[derive(Debug)]
@@ -322,42 +275,4 @@ impl Metrics {
         text::encode(&mut rendered, &self.registry)?;
         Ok(rendered)
     }
-}
-
-fn path(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Validate => "/validate",
-        Stage::Mutate => "/mutate",
-    }
-}
-
-fn decision_name(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Allowed => "allowed",
-        Decision::Rejected => "rejected",
-        Decision::Found => "found",
-    }
-}
-
-fn decided(facts: &Facts) -> Decided {
-    let closed =
-        |set: &[&'static str], value| set.iter().copied().find(|known| *known == value).unwrap_or("other");
-    Decided {
-        webhook: path(facts.stage),
-        operation: closed(&OPERATIONS, facts.operation),
-        resource: closed(&RESOURCES, facts.resource),
-        decision: decision_name(facts.decision),
-    }
-}
-
-fn all_decisions() -> impl Iterator<Item = Decided> {
-    let decisions = [(Stage::Validate, Decision::Rejected), (Stage::Mutate, Decision::Found)];
-    let decisions =
-        decisions.into_iter().flat_map(|(stage, refused)| [(stage, refused), (stage, Decision::Allowed)]);
-    decisions.flat_map(|(stage, decision)| {
-        let (webhook, decision) = (path(stage), decision_name(decision));
-        OPERATIONS.into_iter().flat_map(move |operation| {
-            RESOURCES.map(|resource| Decided { webhook, operation, resource, decision })
-        })
-    })
 }

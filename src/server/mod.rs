@@ -9,7 +9,7 @@
 //! | `listener`, `descriptors` | accepts connections, and how many there may be |
 //! | `tls`, `client_auth`, `reload` | certificates, who may connect, and files that change |
 //! | `router`, `handler`, `body`, `decide`, `deadline`, `answer` | a request on its way to its answer |
-//! | `trail`, `log`, `metrics` | what is written down of it |
+//! | `trail`, `log`, `metrics`, `labels` | what is written down of it |
 //! | `probes`, `readiness` | the plain port |
 
 mod answer;
@@ -21,6 +21,7 @@ mod deadline;
 mod decide;
 mod descriptors;
 mod handler;
+mod labels;
 mod lifecycle;
 mod limits;
 mod listener;

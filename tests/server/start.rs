@@ -29,10 +29,12 @@ fn with_free_ports<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn flags_that_contradict_each_other_end_with_2_and_a_remedy() {
     let directory = tempfile::tempdir().unwrap();
-    let table: [(&[&str], &[&str]); 14] = [
+    let table: [(&[&str], &[&str]); 16] = [
         (&["--tls-cert", "x"], &["--tls-key"]),
         (&["--tls-key", "x"], &["--tls-cert"]),
         (&["--client-names", "a"], &["--client-ca"]),
+        (&["--client-ca", "x", "--client-names", " ,"], &["--client-names names nothing"]),
+        (&["--allowed-images", ""], &["--allowed-images names nothing"]),
         (&["--audit-required"], &["--audit-log"]),
         (&["--audit-required", "--audit", "off", "--audit-log", "x"], &["--audit off"]),
         (&["--audit-max-size", "0"], &["--audit-max-size", "at least"]),
