@@ -31,6 +31,8 @@ pub(super) enum Answer<'a> {
         name: &'a str,
         /// What it breaks, in the order in which it is told; not empty.
         violations: &'a [Violation],
+        /// How many more violations there are.
+        more: usize,
     },
     /// The question can't be judged.
     Refused {
@@ -146,7 +148,7 @@ impl Answer<'_> {
     fn status(&self) -> Option<Status> {
         match self {
             Self::Allowed { .. } => None,
-            Self::Invalid { name, violations } => Some(invalid(name, violations)),
+            Self::Invalid { name, violations, more } => Some(invalid(name, violations, *more)),
             Self::Refused { code, reason, message } => Some(Status {
                 outcome: "Failure",
                 message: escaped(message),
@@ -175,7 +177,7 @@ pub(super) fn rule_ids(violations: &[Violation]) -> Vec<&'static str> {
     ids
 }
 
-fn invalid(name: &str, violations: &[Violation]) -> Status {
+fn invalid(name: &str, violations: &[Violation], more: usize) -> Status {
     let name = shortened(&escaped(name), NAME_MAX);
     let mut causes: Vec<Cause> = Vec::new();
     let mut room = VIOLATIONS_MAX;
@@ -190,7 +192,7 @@ fn invalid(name: &str, violations: &[Violation]) -> Status {
             field: violation.field.clone(),
         });
     }
-    let left_out = violations.len() - causes.len();
+    let left_out = violations.len() - causes.len() + more;
     if left_out > 0 {
         let message = format!("{left_out} more violations found no room in this answer; mend these first");
         causes.push(Cause { reason: "FieldValueInvalid", message, field: String::new() });

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// Most violations in one record: a record is for a person, and a file has bounds.
 const RECORDED_MAX: usize = 1000;
+/// Most warnings in one record.
+const RECORDED_WARNINGS_MAX: usize = 100;
 /// Longest piece of somebody's text in a log line.
 const LOGGED_MAX: usize = 253;
 
@@ -150,6 +152,7 @@ struct Refusal {
 #[derive(Default)]
 struct Judged {
     violations: Vec<Violation>,
+    more_violations: usize,
     warnings: Vec<Warning>,
     mutation: Mutation,
     refusal: Option<Refusal>,
@@ -158,13 +161,13 @@ struct Judged {
 fn judge(stage: Stage, body: &[u8], request: Request<'_>, settings: &Settings, about: &About) -> Judged {
     match (Case::of(request), stage) {
         (Ok(case), Stage::Validate) => {
-            let Verdict { violations, warnings, .. } = verdict(&case, body, settings, about);
-            Judged { violations, warnings, ..Judged::default() }
+            let Verdict { violations, more_violations, warnings, .. } = verdict(&case, body, settings, about);
+            Judged { violations, more_violations, warnings, ..Judged::default() }
         }
         (Ok(mut case), Stage::Mutate) => {
             let mutation = mutation(&mut case);
-            let violations = verdict(&case, body, settings, about).violations;
-            Judged { violations, mutation, ..Judged::default() }
+            let Verdict { violations, more_violations, .. } = verdict(&case, body, settings, about);
+            Judged { violations, more_violations, mutation, ..Judged::default() }
         }
         (Err(message), Stage::Validate) => Judged {
             refusal: Some(Refusal { code: 400, reason: "BadRequest", message }),
@@ -229,9 +232,11 @@ impl Judged {
     fn answer<'j>(&'j self, about: &'j About) -> Answer<'j> {
         match (&self.refusal, about.stage) {
             (Some(Refusal { code, reason, message }), _) => Answer::Refused { code: *code, reason, message },
-            (None, Stage::Validate) if !self.violations.is_empty() => {
-                Answer::Invalid { name: &about.name, violations: &self.violations }
-            }
+            (None, Stage::Validate) if !self.violations.is_empty() => Answer::Invalid {
+                name: &about.name,
+                violations: &self.violations,
+                more: self.more_violations,
+            },
             (None, _) => Answer::Allowed { patch: &self.mutation.patch },
         }
     }
@@ -266,9 +271,13 @@ impl Judged {
             dry_run: about.dry_run,
             code,
             message,
-            violations_left_out: self.violations.len().saturating_sub(RECORDED_MAX),
+            violations_left_out: self.violations.len().saturating_sub(RECORDED_MAX) + self.more_violations,
             violations: self.violations.into_iter().take(RECORDED_MAX).map(finding).collect(),
-            warnings: warnings.iter().map(|warning| warning.text.clone()).collect(),
+            warnings: warnings
+                .iter()
+                .take(RECORDED_WARNINGS_MAX)
+                .map(|warning| warning.text.clone())
+                .collect(),
             manifest,
             duration_micros: 0,
         }

@@ -37,7 +37,7 @@ pub struct Record {
     /// How many violations the record itself leaves out.
     #[serde(skip_serializing_if = "is_zero")]
     pub violations_left_out: usize,
-    /// Every warning.
+    /// The warnings, a hundred at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The manifest that was judged, without managed fields and the last-applied annotation.

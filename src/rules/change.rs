@@ -1,13 +1,14 @@
 //! A change of an object, and when two values are the same.
 
-use super::address::Address;
-use super::report::Violation;
+use super::address::Place;
+use super::report::Report;
 use super::settings::Settings;
 use super::view::{UrlAt, View};
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 /// Tells what is wrong with an object, whatever it was before.
-pub(super) type Look = fn(&View<'_>, &Settings) -> Vec<Violation>;
+pub(super) type Look = fn(&View<'_>, &Settings) -> Report;
 
 /// A change of an object.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct Change<'a> {
     /// Tells what is wrong with an object.
     look: Look,
     /// What was wrong with the old object already; worked out when first asked for.
-    old_violations: OnceCell<Vec<Violation>>,
+    old_report: OnceCell<Report>,
 }
 
 impl<'a> Change<'a> {
@@ -35,17 +36,17 @@ impl<'a> Change<'a> {
         user: &'a str,
         look: Look,
     ) -> Self {
-        Self { old, new, settings, user, look, old_violations: OnceCell::new() }
+        Self { old, new, settings, user, look, old_report: OnceCell::new() }
     }
 
     /// What was wrong with the old object already.
-    pub(super) fn old_violations(&self) -> &[Violation] {
-        self.old_violations.get_or_init(|| (self.look)(self.old, self.settings))
+    pub(super) fn old_report(&self) -> &Report {
+        self.old_report.get_or_init(|| (self.look)(self.old, self.settings))
     }
 
     /// Whether the old value at a field, or below it, broke a rule.
     pub(super) fn was_wrong(&self, field: &str) -> bool {
-        self.old_violations().iter().any(|violation| is_within(&violation.field, field))
+        self.old_report().violations.iter().any(|violation| is_within(&violation.field, field))
     }
 
     /// Whether the rules about the new object are waived, so that the rules about the change must speak for
@@ -60,27 +61,33 @@ pub(super) fn is_within(field: &str, above: &str) -> bool {
     field.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Whether two URLs are the same value: same scheme and same address; by text where one can't be read.
-pub(super) fn same_url(one: &UrlAt<'_>, other: &UrlAt<'_>) -> bool {
-    match (&one.read, &other.read) {
-        (Ok(one), Ok(other)) => is_same(one, other),
-        _ => one.text == other.text,
+/// What two URLs have in common when they are the same value: scheme and address, or the text where it can't be
+/// read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum UrlKey<'u> {
+    Address(bool, Place<'u>, Option<u16>),
+    Text(&'u str),
+}
+
+impl<'u> UrlKey<'u> {
+    pub(super) fn of(url: &'u UrlAt<'_>) -> Self {
+        match &url.read {
+            Ok(address) => {
+                let (place, port) = address.place();
+                Self::Address(address.https, place, port)
+            }
+            Err(_) => Self::Text(url.text),
+        }
     }
 }
 
-/// Whether two addresses are the same and have the same scheme.
-pub fn is_same(one: &Address, other: &Address) -> bool {
-    one.https == other.https && one.same_as(other)
+/// Whether two collections of URLs are equal as sets.
+pub(super) fn same_urls(one: &[&UrlAt<'_>], other: &[&UrlAt<'_>]) -> bool {
+    first_missing(one, other).is_none() && first_missing(other, one).is_none()
 }
 
-/// Whether two collections of URLs are equal as sets.
-pub(super) fn same_urls<'v, 'a: 'v>(
-    one: impl Iterator<Item = &'v UrlAt<'a>>,
-    other: impl Iterator<Item = &'v UrlAt<'a>>,
-) -> bool {
-    let (one, other): (Vec<_>, Vec<_>) = (one.collect(), other.collect());
-    let all_in = |some: &[&UrlAt<'_>], others: &[&UrlAt<'_>]| {
-        some.iter().all(|url| others.iter().any(|candidate| same_url(url, candidate)))
-    };
-    all_in(&one, &other) && all_in(&other, &one)
+/// The first URL that isn't in another collection.
+pub(super) fn first_missing<'u, 'a>(urls: &[&'u UrlAt<'a>], from: &[&UrlAt<'_>]) -> Option<&'u UrlAt<'a>> {
+    let there: HashSet<UrlKey<'_>> = from.iter().map(|url| UrlKey::of(url)).collect();
+    urls.iter().find(|url| !there.contains(&UrlKey::of(url))).copied()
 }

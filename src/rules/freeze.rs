@@ -1,12 +1,12 @@
 //! What can't be changed: the existing cluster that an Etcd joins, and until the join is complete everything
 //! that would move it away from under the members that are joining.
 
-use super::change::{Change, same_url, same_urls};
+use super::change::{Change, first_missing, same_urls};
 use super::report::Report;
 use super::text::quoted;
-use super::view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View, is_on, items};
-use crate::etcd::{Bootstrap, EtcdConfig, Int32, Slot};
-use std::borrow::Borrow;
+use super::view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, View, is_on};
+use crate::etcd::{Bootstrap, Int32, Slot};
+use std::collections::HashMap;
 
 /// An existing cluster can be named at creation only.
 pub(super) fn bootstrap_create_only(change: &Change<'_>, report: &mut Report) {
@@ -62,14 +62,14 @@ pub(super) fn bootstrap_frozen(change: &Change<'_>, report: &mut Report) {
         forbid_edit(change, "members", &what, report);
     }
     if speaks_for(change, &new.client_endpoints)
-        && let Some(what) = urls_edited(&change.old.client_endpoints, &change.new.client_endpoints)
+        && let Some(what) = endpoints_edited(change)
     {
         forbid_edit(change, "clientEndpoints", &what, report);
     }
 }
 
 /// How the members differ from the stored ones, if they do.
-fn members_edited(change: &Change<'_>, old: &Bootstrap<'_>, new: &Bootstrap<'_>) -> Option<String> {
+fn members_edited<'v>(change: &'v Change<'v>, old: &Bootstrap<'_>, new: &Bootstrap<'_>) -> Option<String> {
     let (old_names, new_names) = (member_names(old), member_names(new));
     if old_names.len() != new_names.len() {
         return Some(format!("{} members would become {}", old_names.len(), new_names.len()));
@@ -78,11 +78,13 @@ fn members_edited(change: &Change<'_>, old: &Bootstrap<'_>, new: &Bootstrap<'_>)
     if let Some((old, new)) = old_names.iter().zip(&new_names).find(|(old, new)| old != new) {
         return Some(format!("{} would stand where {} stands", shown(*new), shown(*old)));
     }
-    (0..new_names.len()).find_map(|member| {
-        let (old, new): (Vec<_>, Vec<_>) =
-            (change.old.urls_of(member).collect(), change.new.urls_of(member).collect());
-        urls_edited(&old, &new)
-            .map(|what| format!("of {}, {what}", shown(new_names.get(member).copied().flatten())))
+    let (old_urls, new_urls) = (change.old.urls_by_member(), change.new.urls_by_member());
+    let of = |urls: &HashMap<usize, Vec<&'v UrlAt<'v>>>, member: usize| {
+        urls.get(&member).cloned().unwrap_or_default()
+    };
+    new_names.iter().enumerate().find_map(|(member, name)| {
+        let what = urls_edited(&of(&old_urls, member), &of(&new_urls, member))?;
+        Some(format!("of {}, {what}", shown(*name)))
     })
 }
 
@@ -91,9 +93,8 @@ fn member_names<'b>(bootstrap: &'b Bootstrap<'_>) -> Vec<Option<&'b str>> {
 }
 
 /// How a set of URLs differs from the stored one, if it does.
-fn urls_edited<'a, U: Borrow<UrlAt<'a>>>(old: &[U], new: &[U]) -> Option<String> {
-    let added = first_missing(new, old);
-    let removed = first_missing(old, new);
+fn urls_edited(old: &[&UrlAt<'_>], new: &[&UrlAt<'_>]) -> Option<String> {
+    let (added, removed) = (first_missing(new, old), first_missing(old, new));
     match (added, removed) {
         (None, None) => None,
         (Some(added), None) => Some(format!("{} would be added", quoted(added.text))),
@@ -137,16 +138,17 @@ fn is_empty<T>(list: &Slot<Vec<Slot<T>>>) -> bool {
     }
 }
 
-/// The first URL that isn't in another list.
-fn first_missing<'u, 'a: 'u, U: Borrow<UrlAt<'a>>>(urls: &'u [U], from: &[U]) -> Option<&'u UrlAt<'a>> {
-    urls.iter().map(Borrow::borrow).find(|url| from.iter().all(|other| !same_url(url, other.borrow())))
+/// How the client endpoints differ from the stored ones, if they do.
+fn endpoints_edited(change: &Change<'_>) -> Option<String> {
+    let old: Vec<_> = change.old.client_endpoints.iter().collect();
+    let new: Vec<_> = change.new.client_endpoints.iter().collect();
+    urls_edited(&old, &new)
 }
 
 /// Whether members or client endpoints differ from the stored ones.
 pub(super) fn is_edited(change: &Change<'_>) -> bool {
     let (Some(old), Some(new)) = (change.old.bootstrap(), change.new.bootstrap()) else { return false };
-    members_edited(change, old, new).is_some()
-        || urls_edited(&change.old.client_endpoints, &change.new.client_endpoints).is_some()
+    members_edited(change, old, new).is_some() || endpoints_edited(change).is_some()
 }
 
 /// The number of members can't be changed in the middle of the join, except from 0 to the first size.
@@ -176,7 +178,7 @@ pub(super) fn bootstrap_settings_frozen(change: &Change<'_>, report: &mut Report
     frozen_presence(report, PEER_TLS, is_on(&old.peer_url_tls), is_on(&new.peer_url_tls));
     frozen_presence(report, CLIENT_TLS, is_on(&old.client_url_tls), is_on(&new.client_url_tls));
     let readable = !new.additional_advertise_peer_urls.is_wrong();
-    if readable && !same_advertised(change.old, old, change.new, new) {
+    if readable && !same_advertised(change.old, change.new) {
         forbid_setting(report, ADVERTISED, "can't change");
     }
 }
@@ -214,33 +216,8 @@ fn forbid_setting(report: &mut Report, field: &str, what: &str) {
 }
 
 /// The same URLs for the same members, in any order.
-fn same_advertised(
-    old_view: &View<'_>,
-    old: &EtcdConfig<'_>,
-    new_view: &View<'_>,
-    new: &EtcdConfig<'_>,
-) -> bool {
-    let covers = |one: (&View<'_>, &EtcdConfig<'_>), other: (&View<'_>, &EtcdConfig<'_>)| {
-        advertising(one.1).iter().all(|name| {
-            same_urls(
-                advertised_by(one.0, one.1, name).into_iter(),
-                advertised_by(other.0, other.1, name).into_iter(),
-            )
-        })
-    };
-    covers((old_view, old), (new_view, new)) && covers((new_view, new), (old_view, old))
-}
-
-fn advertising<'a>(config: &'a EtcdConfig<'_>) -> Vec<&'a str> {
-    items(&config.additional_advertise_peer_urls).filter_map(|(_, entry)| entry.member_name.text()).collect()
-}
-
-fn advertised_by<'v, 'a>(view: &'v View<'a>, config: &EtcdConfig<'_>, name: &str) -> Vec<&'v UrlAt<'a>> {
-    let entries: Vec<usize> = items(&config.additional_advertise_peer_urls)
-        .filter(|(_, entry)| entry.member_name.text() == Some(name))
-        .map(|(index, _)| index)
-        .collect();
-    let of_member =
-        |url: &&UrlAt<'a>| matches!(url.place, UrlPlace::Advertised(entry, _) if entries.contains(&entry));
-    view.advertised_urls.iter().filter(of_member).collect()
+fn same_advertised(old: &View<'_>, new: &View<'_>) -> bool {
+    let (old, new) = (old.urls_by_name(), new.urls_by_name());
+    old.len() == new.len()
+        && new.iter().all(|(name, urls)| old.get(name).is_some_and(|stored| same_urls(stored, urls)))
 }

@@ -7,8 +7,7 @@ use super::report::{Report, Violation, Warning};
 use super::settings::Settings;
 use super::view::View;
 use super::warnings;
-use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +42,10 @@ pub enum Request<'a> {
 /// What the catalogue says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Every violation, by field; none: the request is allowed.
+    /// The violations, by field; none: the request is allowed.
     pub violations: Vec<Violation>,
+    /// How many more there are than a report keeps.
+    pub more_violations: usize,
     /// Every warning.
     pub warnings: Vec<Warning>,
     /// Violations that the old object had already, at the same value, as warnings: to be given where `spec` is
@@ -62,25 +63,28 @@ pub fn judge(request: &Request<'_>, settings: &Settings, user: &str) -> Verdict 
         Request::UpdateScale { old, new } => update_scale(&change(old, new)),
         Request::Delete(old) => delete(old, settings),
     };
-    verdict
-        .violations
-        .sort_by(|one, other| by_field(&one.field, &other.field).then(one.rule.cmp(other.rule)));
+    verdict.violations.sort_by_cached_key(|violation| (by_field(&violation.field), violation.rule));
     verdict
 }
 
+impl From<Report> for Verdict {
+    fn from(report: Report) -> Self {
+        Self { violations: report.violations, more_violations: report.more, ..Self::default() }
+    }
+}
+
 fn create(new: &View<'_>, settings: &Settings) -> Verdict {
-    let mut report = Report::new();
-    report.violations = object_violations(new, settings);
+    let mut report = object_violations(new, settings);
     run(&mut report, |check, report| {
         if let Check::Created(look) = check {
             look(new, report);
         }
     });
-    Verdict { violations: report.violations, warnings: warnings::of_object(new), ..Verdict::default() }
+    Verdict { warnings: warnings::of_object(new), ..report.into() }
 }
 
 /// What the rules about an object say of it.
-fn object_violations(view: &View<'_>, settings: &Settings) -> Vec<Violation> {
+fn object_violations(view: &View<'_>, settings: &Settings) -> Report {
     let mut report = Report::new();
     fields::check(view.etcd, &mut report);
     run(&mut report, |check, report| {
@@ -88,7 +92,7 @@ fn object_violations(view: &View<'_>, settings: &Settings) -> Vec<Violation> {
             look(view, settings, report);
         }
     });
-    report.violations
+    report
 }
 
 fn run(report: &mut Report, mut look: impl FnMut(Check, &mut Report)) {
@@ -102,15 +106,18 @@ fn run(report: &mut Report, mut look: impl FnMut(Check, &mut Report)) {
 
 fn update(change: &Change<'_>) -> Verdict {
     let (frozen, others) = change_violations(change);
-    let found = if change.waives_object_rules() {
-        Vec::new()
+    let Ratcheted { kept, fresh, more_violations } = if change.waives_object_rules() {
+        Ratcheted::default()
     } else {
-        object_violations(change.new, change.settings)
+        ratchet(object_violations(change.new, change.settings), change)
     };
-    let (kept, fresh) = ratchet(found, change);
     let fresh = fresh.into_iter().filter(|violation| !is_silenced(violation, &frozen)).collect();
-    let ratcheted = kept.iter().map(ratcheted).collect();
-    Verdict { violations: [frozen, others, fresh].concat(), warnings: new_warnings(change), ratcheted }
+    Verdict {
+        violations: [frozen, others, fresh].concat(),
+        more_violations,
+        warnings: new_warnings(change),
+        ratcheted: kept.iter().map(ratcheted).collect(),
+    }
 }
 
 /// Violations of rules that make a value final, and of the other rules about changes.
@@ -136,22 +143,36 @@ fn is_silenced(violation: &Violation, frozen: &[Violation]) -> bool {
     })
 }
 
-/// Splits what is wrong now into what was so before, at the same value, and what is new.
-fn ratchet(found: Vec<Violation>, change: &Change<'_>) -> (Vec<Violation>, Vec<Violation>) {
-    if found.is_empty() {
-        return (Vec::new(), Vec::new());
+/// What is wrong now: what was so before, at the same value, and what is new.
+#[derive(Default)]
+struct Ratcheted {
+    kept: Vec<Violation>,
+    fresh: Vec<Violation>,
+    more_violations: usize,
+}
+
+fn ratchet(found: Report, change: &Change<'_>) -> Ratcheted {
+    if found.violations.is_empty() {
+        return Ratcheted::default();
+    }
+    let old = change.old_report();
+    if found.more > old.more {
+        // More than a report keeps, and more than before: which ones are new can't be told.
+        return Ratcheted { fresh: found.violations, more_violations: found.more, kept: Vec::new() };
     }
     let mut before: HashMap<(&str, String, String), usize> = HashMap::new();
-    for violation in change.old_violations() {
+    for violation in &old.violations {
         *before.entry(key(violation)).or_default() += 1;
     }
-    found.into_iter().partition(|violation| match before.get_mut(&key(violation)) {
-        Some(left) if *left > 0 => {
-            *left -= 1;
-            true
-        }
-        _ => false,
-    })
+    let (kept, fresh) =
+        found.violations.into_iter().partition(|violation| match before.get_mut(&key(violation)) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            _ => false,
+        });
+    Ratcheted { kept, fresh, more_violations: 0 }
 }
 
 /// Equal for the same rule at the same value, wherever in its list the value stands.
@@ -184,7 +205,7 @@ fn ratcheted(violation: &Violation) -> Warning {
 fn new_warnings(change: &Change<'_>) -> Vec<Warning> {
     let mut warnings = warnings::of_object(change.new);
     if !warnings.is_empty() {
-        let before = warnings::of_object(change.old);
+        let before: HashSet<Warning> = warnings::of_object(change.old).into_iter().collect();
         warnings.retain(|warning| !before.contains(warning));
     }
     warnings.extend(warnings::of_change(change));
@@ -198,7 +219,7 @@ fn update_status(change: &Change<'_>) -> Verdict {
             look(change, report);
         }
     });
-    Verdict { violations: report.violations, ..Verdict::default() }
+    report.into()
 }
 
 fn update_scale(change: &Change<'_>) -> Verdict {
@@ -213,7 +234,7 @@ fn update_scale(change: &Change<'_>) -> Verdict {
             }
         }
     }
-    Verdict { violations: report.violations, ..Verdict::default() }
+    report.into()
 }
 
 fn delete(old: &View<'_>, settings: &Settings) -> Verdict {
@@ -223,18 +244,11 @@ fn delete(old: &View<'_>, settings: &Settings) -> Verdict {
             look(old, settings, report);
         }
     });
-    Verdict {
-        violations: report.violations,
-        warnings: warnings::of_deletion(old, settings),
-        ..Verdict::default()
-    }
+    Verdict { warnings: warnings::of_deletion(old, settings), ..report.into() }
 }
 
-/// Fields in the order of a person: `members[2]` before `members[10]`.
-fn by_field(one: &str, other: &str) -> Ordering {
-    let pieces = |field: &str| -> Vec<(u64, String)> {
-        let split = field.split_inclusive(['.', '[', ']']);
-        split.map(|piece| (piece.trim_end_matches(']').parse().unwrap_or(0), piece.to_owned())).collect()
-    };
-    if one == other { Ordering::Equal } else { pieces(one).cmp(&pieces(other)) }
+/// Sorts fields as a person would: `members[2]` before `members[10]`.
+fn by_field(field: &str) -> Vec<(u64, String)> {
+    let pieces = field.split_inclusive(['.', '[', ']']);
+    pieces.map(|piece| (piece.trim_end_matches(']').parse().unwrap_or(0), piece.to_owned())).collect()
 }

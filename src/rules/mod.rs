@@ -29,9 +29,9 @@ mod text;
 mod view;
 mod warnings;
 
-pub use address::{Address, Fault, canonical};
+pub use address::{Address, Fault, Place, canonical};
 pub use catalogue::{Check, Group, RULES, Rule, rule_by_id};
-pub use change::{Change, is_same};
+pub use change::Change;
 pub use judge::{Request, Verdict, judge};
 pub use report::{Cause, Report, Violation, Warning};
 pub use settings::Settings;

@@ -1,10 +1,15 @@
 //! What rules report: violations, and warnings.
 
 use super::text::{escaped, quoted, shortened};
-use std::fmt::{self, Display};
+use std::fmt::{self, Display, Write};
+use std::hash::{DefaultHasher, Hasher};
 
 /// Longest message of one violation, in characters.
 const MESSAGE_MAX: usize = 700;
+
+/// Most violations that are kept: many times what an answer has room for, so that no manifest makes the server
+/// hold gigabytes. Further ones are counted.
+const KEPT_MAX: usize = 2000;
 
 /// Kubernetes' cause types, as they stand in `status.details.causes[].reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,12 +87,16 @@ pub struct Report {
     rule: &'static str,
     /// What was found so far, by all rules.
     pub(super) violations: Vec<Violation>,
+    /// How many more there were.
+    pub(super) more: usize,
+    /// Whether there was room for the last one.
+    kept_last: bool,
 }
 
 impl Report {
     /// A report without violations.
     pub(super) fn new() -> Self {
-        Self { rule: "", violations: Vec::new() }
+        Self { rule: "", violations: Vec::new(), more: 0, kept_last: false }
     }
 
     /// Whose violations come next.
@@ -103,6 +112,11 @@ impl Report {
         value: String,
         detail: &dyn Display,
     ) -> &mut Self {
+        if self.violations.len() >= KEPT_MAX {
+            self.more += 1;
+            self.kept_last = false;
+            return self;
+        }
         let prefix = cause.prefix();
         let sentence = match shown {
             "" => format!("{prefix}: {detail}"),
@@ -117,12 +131,18 @@ impl Report {
             related: None,
         };
         self.violations.push(violation);
+        self.kept_last = true;
         self
+    }
+
+    /// The violation just reported, if there was room for it.
+    fn last(&mut self) -> Option<&mut Violation> {
+        self.violations.last_mut().filter(|_| self.kept_last)
     }
 
     /// Says of the violation just reported that it is about a second field too.
     pub fn about(&mut self, field: &'static str) -> &mut Self {
-        if let Some(last) = self.violations.last_mut() {
+        if let Some(last) = self.last() {
             last.related = Some(field);
         }
         self
@@ -130,7 +150,7 @@ impl Report {
 
     /// Says of the violation just reported which second value it depends on.
     pub fn with(&mut self, value: impl Display) -> &mut Self {
-        if let Some(last) = self.violations.last_mut() {
+        if let Some(last) = self.last() {
             last.value = format!("{} {value}", last.value);
         }
         self
@@ -181,7 +201,7 @@ impl Report {
     ) -> &mut Self {
         let detail =
             format!("must have at most {most} entries; remove {} of them", have.saturating_sub(most));
-        self.add(Cause::TooMany, &field, &have.to_string(), format!("{value:?}"), &detail)
+        self.add(Cause::TooMany, &field, &have.to_string(), fingerprint(value), &detail)
     }
 
     /// A value has another JSON type than its field.
@@ -201,6 +221,21 @@ impl Report {
     ) {
         self.add(cause, &field, shown, value, &detail);
     }
+}
+
+/// A few digits that are equal for equal values, without a copy of a value that may be large.
+fn fingerprint(value: &dyn fmt::Debug) -> String {
+    struct Digest(DefaultHasher);
+    impl Write for Digest {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut digest = Digest(DefaultHasher::new());
+    // A hasher takes everything.
+    let _ = write!(digest, "{value:?}");
+    format!("{:x}", digest.0.finish())
 }
 
 /// One warning: legal, but unwise.

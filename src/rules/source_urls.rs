@@ -52,9 +52,9 @@ pub(super) fn bootstrap_client_endpoint_host(view: &View<'_>, _: &Settings, repo
 /// Not an address of the target itself.
 pub(super) fn bootstrap_peer_url_own(view: &View<'_>, _: &Settings, report: &mut Report) {
     own_names(view, &view.peer_urls, report);
+    let advertised = by_address(&view.advertised_urls);
     for url in &view.peer_urls {
-        if let Some(advertised) =
-            view.advertised_urls.iter().find(|advertised| is_same_address(url, advertised))
+        if let Some(advertised) = url.read.as_ref().ok().and_then(|address| advertised.get(&address.place()))
         {
             let detail = format!(
                 "{} advertises this address for a member of this Etcd; a source member has another",
@@ -134,6 +134,13 @@ fn own_names(view: &View<'_>, urls: &[UrlAt<'_>], report: &mut Report) {
     }
 }
 
-fn is_same_address(one: &UrlAt<'_>, other: &UrlAt<'_>) -> bool {
-    matches!((&one.read, &other.read), (Ok(one), Ok(other)) if one.same_as(other))
+/// The URLs that can be read, by their addresses; of several with one address, the first.
+pub(super) fn by_address<'u, 'a>(urls: &'u [UrlAt<'a>]) -> HashMap<(Place<'u>, Option<u16>), &'u UrlAt<'a>> {
+    let mut places = HashMap::with_capacity(urls.len());
+    for url in urls {
+        if let Ok(address) = &url.read {
+            places.entry(address.place()).or_insert(url);
+        }
+    }
+    places
 }

@@ -4,6 +4,7 @@ use super::address::{Address, Fault};
 use crate::etcd::{
     AdvertisedUrls, Backup, Bootstrap, Etcd, EtcdConfig, MemberNames, Slot, SourceMember, Spec, Status, Tls,
 };
+use std::collections::HashMap;
 use std::fmt;
 
 /// Path of the block that names an existing cluster.
@@ -52,6 +53,16 @@ pub enum UrlPlace {
     Client(usize),
     /// `urls[1]` of `additionalAdvertisePeerURLs[0]`.
     Advertised(usize, usize),
+}
+
+impl UrlPlace {
+    /// Index of the member or entry that the URL belongs to.
+    fn owner(self) -> usize {
+        match self {
+            Self::Peer(owner, _) | Self::Advertised(owner, _) => owner,
+            Self::Client(_) => 0,
+        }
+    }
 }
 
 impl fmt::Display for UrlPlace {
@@ -164,9 +175,29 @@ impl<'a> View<'a> {
         self.bootstrap().is_some() && !self.is_complete()
     }
 
-    /// The peer URLs of one source member.
-    pub fn urls_of(&self, member: usize) -> impl Iterator<Item = &UrlAt<'a>> {
-        self.peer_urls.iter().filter(move |url| matches!(url.place, UrlPlace::Peer(of, _) if of == member))
+    /// The peer URLs of each source member, by its index.
+    pub(super) fn urls_by_member(&self) -> HashMap<usize, Vec<&UrlAt<'a>>> {
+        let mut members: HashMap<usize, Vec<&UrlAt<'a>>> = HashMap::new();
+        for url in &self.peer_urls {
+            members.entry(url.place.owner()).or_default().push(url);
+        }
+        members
+    }
+
+    /// The advertised URLs of each own member, by its name.
+    pub(super) fn urls_by_name(&self) -> HashMap<&'a str, Vec<&UrlAt<'a>>> {
+        let Some(config) = self.config() else { return HashMap::new() };
+        let entries: HashMap<usize, &str> = items(&config.additional_advertise_peer_urls)
+            .filter_map(|(index, entry)| Some((index, entry.member_name.text()?)))
+            .collect();
+        let mut named: HashMap<&str, Vec<&UrlAt<'a>>> =
+            entries.values().map(|name| (*name, Vec::new())).collect();
+        for url in &self.advertised_urls {
+            if let Some(urls) = entries.get(&url.place.owner()).and_then(|name| named.get_mut(name)) {
+                urls.push(url);
+            }
+        }
+        named
     }
 }
 

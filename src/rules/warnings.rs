@@ -10,8 +10,9 @@ use super::image::{Minor, image};
 use super::object::NAME_MAX;
 use super::report::Warning;
 use super::settings::Settings;
+use super::source_urls::by_address;
 use super::text::quoted;
-use super::view::{UrlAt, View};
+use super::view::View;
 use crate::etcd::checks::{Duration, Quantity, Schedule};
 use crate::etcd::{IntOrText, Slot, Store, Text};
 
@@ -244,9 +245,10 @@ fn backup_not_restored(view: &View<'_>, sentences: &mut Vec<String>) {
 }
 
 fn url_peer_and_client(view: &View<'_>, sentences: &mut Vec<String>) {
+    let peers = by_address(&view.peer_urls);
     for endpoint in &view.client_endpoints {
-        let same = |peer: &&UrlAt<'_>| matches!((&peer.read, &endpoint.read), (Ok(a), Ok(b)) if a.same_as(b));
-        if let Some(peer) = view.peer_urls.iter().find(same) {
+        let peer = endpoint.read.as_ref().ok().and_then(|address| peers.get(&address.place()));
+        if let Some(peer) = peer {
             sentences.push(format!(
                 "{} is also a peer URL ({}): etcd serves one or the other there",
                 endpoint.place, peer.place
