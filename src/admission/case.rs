@@ -158,7 +158,8 @@ fn shown(slot: &Slot<Text<'_>>) -> String {
 fn scale(scale: Etcd<'_>) -> Etcd<'_> {
     let replicas = match scale.spec {
         Slot::Set(spec) if !spec.replicas.is_absent() => spec.replicas,
-        _ => Slot::Set(Int32::ZERO),
+        Slot::Set(_) | Slot::Absent => Slot::Set(Int32::ZERO),
+        Slot::Wrong(wrong) => return Etcd { spec: Slot::Wrong(wrong), ..Etcd::default() },
     };
     Etcd {
         metadata: scale.metadata,

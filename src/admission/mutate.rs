@@ -2,7 +2,7 @@
 
 use super::patch::{Operation, pointer};
 use crate::etcd::{Bootstrap, Etcd, EtcdConfig, Slot, Text};
-use crate::rules::{Address, CANONICAL_URL, Place, Warning, canonical, quoted};
+use crate::rules::{Address, CANONICAL_URL, Place, Warning, canonical, quoted, shortened};
 use jsonptr::Token;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -20,8 +20,11 @@ pub(super) struct Mutation {
 
 type Texts<'a> = Vec<Slot<Text<'a>>>;
 
-/// Longest list that is looked at: a hundred times what validation allows, which refuses it next.
-const LIST_MAX: usize = 1000;
+/// Most URLs that are looked at, four times what validation allows: an answer isn't to be longer than its review,
+/// and an object with more is refused anyway.
+const URLS_MAX: usize = 500;
+/// Longest spelling shown in a warning, in characters: two of them have room in one.
+const SPELLING_MAX: usize = 95;
 
 /// A list of URLs in the manifest.
 #[derive(Clone, Copy)]
@@ -30,63 +33,77 @@ struct List<'t> {
     tokens: &'t [Token<'t>],
     /// Whether the list is a set, of which an update drops what stands twice.
     is_set: bool,
-    /// Whether a URL without a port is one.
-    port_optional: bool,
 }
 
 /// Mutates an object: on UPDATE `old` is what is stored. The object is changed as the patch would.
 pub(super) fn mutate(new: &mut Etcd<'_>, old: Option<&Etcd<'_>>) -> Mutation {
     let mut mutation = Mutation { is_update: old.is_some(), ..Mutation::default() };
     let old = old.and_then(|old| old.spec.get()).and_then(|spec| spec.etcd.get());
-    if let Some(config) = new.spec.get_mut().and_then(|spec| spec.etcd.get_mut()) {
+    if let Some(config) = new.spec.get_mut().and_then(|spec| spec.etcd.get_mut())
+        && url_count(config) <= URLS_MAX
+    {
         mutation.bootstrap(config, old.and_then(|old| old.bootstrap_with_existing_cluster.get()));
         mutation.advertised(config, old);
     }
     mutation
 }
 
+fn url_count(config: &EtcdConfig<'_>) -> usize {
+    let bootstrap = config.bootstrap_with_existing_cluster.get();
+    let members = bootstrap.and_then(|bootstrap| bootstrap.members.get());
+    let length = |urls: &Slot<Texts<'_>>| urls.get().map_or(0, Vec::len);
+    let peers: usize = set(members).map(|member| length(&member.peer_urls)).sum();
+    let advertised: usize =
+        set(config.additional_advertise_peer_urls.get()).map(|entry| length(&entry.urls)).sum();
+    peers + advertised + bootstrap.map_or(0, |bootstrap| length(&bootstrap.client_endpoints))
+}
+
+/// The entries of a list that are of the right type.
+fn set<T>(list: Option<&Vec<Slot<T>>>) -> impl Iterator<Item = &T> {
+    list.into_iter().flatten().filter_map(Slot::get)
+}
+
 impl Mutation {
     fn bootstrap(&mut self, new: &mut EtcdConfig<'_>, stored: Option<&Bootstrap<'_>>) {
         const BLOCK: &str = "bootstrapWithExistingCluster";
         let Some(bootstrap) = new.bootstrap_with_existing_cluster.get_mut() else { return };
+        let stored_members = stored.and_then(|stored| stored.members.get());
         let stored_members =
-            stored.and_then(|stored| stored.members.get()).into_iter().flatten().filter_map(Slot::get);
-        let by_name = first_by_name(stored_members.map(|member| (member.name.text(), &member.peer_urls)));
+            StoredLists::new(set(stored_members).map(|member| (member.name.text(), &member.peer_urls)));
         for (index, member) in bootstrap.members.get_mut().into_iter().flatten().enumerate() {
             let Some(member) = member.get_mut() else { continue };
-            let stored = member.name.text().and_then(|name| by_name.get(name)).copied();
             let tokens = [BLOCK.into(), "members".into(), index.into(), "peerUrls".into()];
-            let place = List { tokens: &tokens, is_set: true, port_optional: false };
-            self.list(place, &mut member.peer_urls, stored);
+            let list = List { tokens: &tokens, is_set: true };
+            let stored = stored_members.list(index, member.name.text(), false);
+            self.list(list, &mut member.peer_urls, &stored);
         }
+        let endpoints = stored.map(|stored| (Some(""), &stored.client_endpoints));
+        let stored = StoredLists::new(endpoints.into_iter());
         let tokens = [BLOCK.into(), "clientEndpoints".into()];
-        let place = List { tokens: &tokens, is_set: true, port_optional: true };
-        let stored = stored.and_then(|stored| stored.client_endpoints.get());
-        self.list(place, &mut bootstrap.client_endpoints, stored);
+        let list = List { tokens: &tokens, is_set: true };
+        self.list(list, &mut bootstrap.client_endpoints, &stored.list(0, Some(""), true));
     }
 
     fn advertised(&mut self, new: &mut EtcdConfig<'_>, stored: Option<&EtcdConfig<'_>>) {
-        let stored_entries = stored.and_then(|stored| stored.additional_advertise_peer_urls.get());
-        let stored_entries = stored_entries.into_iter().flatten().filter_map(Slot::get);
-        let by_name = first_by_name(stored_entries.map(|entry| (entry.member_name.text(), &entry.urls)));
+        let stored = set(stored.and_then(|stored| stored.additional_advertise_peer_urls.get()));
+        let stored = StoredLists::new(stored.map(|entry| (entry.member_name.text(), &entry.urls)));
         for (index, entry) in new.additional_advertise_peer_urls.get_mut().into_iter().flatten().enumerate() {
             let Some(entry) = entry.get_mut() else { continue };
-            let stored = entry.member_name.text().and_then(|name| by_name.get(name)).copied();
             let tokens = ["additionalAdvertisePeerURLs".into(), index.into(), "urls".into()];
-            let place = List { tokens: &tokens, is_set: false, port_optional: false };
-            self.list(place, &mut entry.urls, stored);
+            let list = List { tokens: &tokens, is_set: false };
+            let stored = stored.list(index, entry.member_name.text(), false);
+            self.list(list, &mut entry.urls, &stored);
         }
     }
 
-    fn list(&mut self, list: List<'_>, urls: &mut Slot<Texts<'_>>, stored: Option<&Texts<'_>>) {
-        let Some(urls) = urls.get_mut().filter(|urls| urls.len() <= LIST_MAX) else { return };
-        let stored = Stored::new(stored, list.port_optional);
+    fn list(&mut self, list: List<'_>, urls: &mut Slot<Texts<'_>>, stored: &Stored<'_>) {
+        let Some(urls) = urls.get_mut().filter(|urls| !stored.is(urls)) else { return };
         let by_address = stored.by_address();
         let mut kept: HashSet<String> = HashSet::new();
         let mut dropped = Vec::new();
         for (index, url) in urls.iter_mut().enumerate() {
             let Some(text) = url.text() else { continue };
-            let written = settled(text, &stored, &by_address);
+            let written = settled(text, stored, &by_address);
             if let Some(written) = &written {
                 self.warn(text, written);
             }
@@ -106,7 +123,8 @@ impl Mutation {
     }
 
     fn warn(&mut self, from: &str, written: &str) {
-        let sentence = format!("{} is stored as {}", quoted(from), quoted(written));
+        let shown = |text: &str| quoted(&shortened(text, SPELLING_MAX));
+        let sentence = format!("{} is stored as {}", shown(from), shown(written));
         self.warnings.push(Warning::new(CANONICAL_URL, sentence));
     }
 }
@@ -119,35 +137,51 @@ impl List<'_> {
     }
 }
 
-/// The stored lists by the name of whose they are; of several under one name, the first.
-fn first_by_name<'s, 'a>(
-    named: impl Iterator<Item = (Option<&'s str>, &'s Slot<Texts<'a>>)>,
-) -> HashMap<&'s str, &'s Texts<'a>>
-where
-    'a: 's,
-{
-    let mut lists = HashMap::new();
-    for (name, list) in named {
-        if let (Some(name), Some(list)) = (name, list.get()) {
-            lists.entry(name).or_insert(list);
-        }
-    }
-    lists
+/// What is stored of one kind of list, several of which may be there.
+struct StoredLists<'s, 'a> {
+    /// As they stand there, each with the name of whose it is.
+    lists: Vec<(Option<&'s str>, Option<&'s Texts<'a>>)>,
+    /// By name; of several under one name, the first.
+    by_name: HashMap<&'s str, &'s Texts<'a>>,
 }
 
-/// What is stored in a list, as it is looked for.
+impl<'s, 'a> StoredLists<'s, 'a> {
+    fn new(named: impl Iterator<Item = (Option<&'s str>, &'s Slot<Texts<'a>>)>) -> Self {
+        let lists: Vec<_> = named.map(|(name, list)| (name, list.get())).collect();
+        let mut by_name = HashMap::new();
+        for (name, list) in &lists {
+            if let (Some(name), Some(list)) = (name, list) {
+                by_name.entry(*name).or_insert(*list);
+            }
+        }
+        Self { lists, by_name }
+    }
+
+    /// What the list at an index is compared with, which goes by its name. Where a port must be, a URL without
+    /// one is no address to go by.
+    fn list(&self, index: usize, name: Option<&str>, port_optional: bool) -> Stored<'_> {
+        let list = name.and_then(|name| self.by_name.get(name)).copied();
+        let texts: Vec<&str> = list.into_iter().flatten().filter_map(Slot::text).collect();
+        let read = texts.iter().filter_map(|text| Some((Address::read(text).ok()?, *text)));
+        let addresses = read.filter(|(address, _)| port_optional || address.port.is_some()).collect();
+        let in_place =
+            self.lists.get(index).filter(|(stored, _)| *stored == name).and_then(|(_, list)| *list);
+        Stored { in_place, texts: texts.into_iter().collect(), addresses }
+    }
+}
+
+/// What one list is compared with.
 struct Stored<'s> {
+    /// The list that stands in the same place under the same name, or the same lack of one.
+    in_place: Option<&'s Texts<'s>>,
     texts: HashSet<&'s str>,
     addresses: Vec<(Address, &'s str)>,
 }
 
 impl<'s> Stored<'s> {
-    /// Where a port must be, a URL without one is no address to go by.
-    fn new(urls: Option<&'s Texts<'_>>, port_optional: bool) -> Self {
-        let texts: Vec<&str> = urls.into_iter().flatten().filter_map(Slot::text).collect();
-        let read = texts.iter().filter_map(|text| Some((Address::read(text).ok()?, *text)));
-        let addresses = read.filter(|(address, _)| port_optional || address.port.is_some()).collect();
-        Self { addresses, texts: texts.into_iter().collect() }
+    /// Whether a list is stored as it is: then nothing in it is new.
+    fn is(&self, urls: &Texts<'_>) -> bool {
+        self.in_place.is_some_and(|stored| stored == urls)
     }
 
     /// The stored texts by scheme and address; of several spellings of one, the first.

@@ -35,7 +35,7 @@ pub enum Fault {
     #[error("holds \"{0}\", which is not ASCII; write an internationalized name in its xn-- form")]
     NotAscii(char),
     /// No `://`.
-    #[error("has no scheme; write \"http://\" or \"https://\" before the host")]
+    #[error("doesn't begin with \"http://\" or \"https://\"; write one of them before the host")]
     NoScheme,
     /// Neither `http` nor `https`.
     #[error("has the scheme {scheme:?}; etcd takes http and https between members, write one of them", scheme = .0)]
@@ -249,11 +249,20 @@ fn split_port(authority: &str) -> Result<(&str, Option<&str>), Fault> {
             port => port.strip_prefix(':').map(|port| (host, Some(port))).ok_or_else(|| not_ipv6(authority)),
         };
     }
+    if authority.starts_with('[') {
+        return Err(not_ipv6(authority));
+    }
     match authority.split_once(':') {
-        Some((_, port)) if port.contains(':') => Err(Fault::Bare6),
+        Some((_, port)) if port.contains(':') && is_bare_ipv6(authority) => Err(Fault::Bare6),
         Some((host, port)) => Ok((host, Some(port))),
         None => Ok((authority, None)),
     }
+}
+
+/// Whether an authority is an IPv6 address, alone or before a port.
+fn is_bare_ipv6(authority: &str) -> bool {
+    let is_ipv6 = |text: &str| text.parse::<Ipv6Addr>().is_ok();
+    is_ipv6(authority) || authority.rsplit_once(':').is_some_and(|(host, _)| is_ipv6(host))
 }
 
 fn not_ipv6(host: &str) -> Fault {
@@ -266,25 +275,27 @@ fn read_port(text: &str) -> Result<u16, Fault> {
     port.ok_or_else(|| Fault::Port(super::text::shortened(text, 32)))
 }
 
-/// The host as the URL standard reads it, if that is also how it is written.
+/// An IPv6 address in brackets, an IPv4 address in full, or a DNS name in lower case.
 fn read_host(text: &str) -> Result<Host<String>, Fault> {
+    let shown = || super::text::shortened(text, 64);
     if text.is_empty() {
         return Err(Fault::NoHost);
     }
-    let shown = || super::text::shortened(text, 64);
-    let bracketed = text.starts_with('[');
-    let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.');
-    if !bracketed && !plain {
-        return Err(Fault::NotName(shown()));
+    if text.starts_with('[') {
+        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        return inside.and_then(|ip| ip.parse().ok()).map(Host::Ipv6).ok_or_else(|| not_ipv6(text));
     }
-    match Host::parse(text) {
-        Ok(Host::Ipv4(ip)) if ip.to_string() != text => Err(Fault::NotIpv4(shown())),
-        Ok(Host::Domain(name)) if !is_host_name(&name) => Err(Fault::NotName(shown())),
-        Ok(host) => Ok(host),
-        Err(_) if bracketed => Err(Fault::NotIpv6(shown())),
-        Err(url::ParseError::InvalidIpv4Address) => Err(Fault::NotIpv4(shown())),
-        Err(_) => Err(Fault::NotName(shown())),
+    let name = text.to_ascii_lowercase();
+    if ends_in_a_number(&name) {
+        return name.parse().map(Host::Ipv4).map_err(|_| Fault::NotIpv4(shown()));
     }
+    if is_host_name(&name) { Ok(Host::Domain(name)) } else { Err(Fault::NotName(shown())) }
+}
+
+/// Whether resolvers and the URL standard take a host for an IPv4 address, in full or not.
+fn ends_in_a_number(name: &str) -> bool {
+    let last = name.strip_suffix('.').unwrap_or(name).rsplit('.').next().unwrap_or_default();
+    last.starts_with("0x") || (!last.is_empty() && last.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn is_host_name(name: &str) -> bool {
@@ -308,6 +319,7 @@ mod tests {
             ("http://1a:1", "http://1a:1"),
             ("http://h", "http://h"),
             ("http://xn--bcher-kva.example:1", "http://xn--bcher-kva.example:1"),
+            ("http://xn--a.example:1", "http://xn--a.example:1"),
             ("http://[::FFFF:0a00:1]:2380", "http://[::ffff:10.0.0.1]:2380"),
         ] {
             assert_eq!(Address::read(text).map(|a| a.to_string()), Ok(canonical.to_owned()), "{text}");
@@ -319,8 +331,8 @@ mod tests {
         let long = format!("http://{}:1", "a".repeat(2048));
         let label = format!("http://{}:1", "a".repeat(64));
         for (text, part) in [
-            ("", "no scheme"),
-            ("10.0.0.1:2380", "no scheme"),
+            ("", "begin with"),
+            ("10.0.0.1:2380", "begin with"),
             ("ftp://h:1", "scheme \"ftp\""),
             ("unix://h:1", "scheme \"unix\""),
             ("http://", "no host"),
@@ -354,6 +366,11 @@ mod tests {
             ("http://a.0x1:2380", "IPv4"),
             ("http://a.1:2380", "IPv4"),
             ("http://10.0.0.1.:2380", "IPv4"),
+            ("http://foo.0xzz:2380", "IPv4"),
+            ("http://A.0XG.:1", "IPv4"),
+            ("http://h:1:2", "port \"1:2\""),
+            ("http://[::1:2380", "no IPv6"),
+            ("http:/h:1", "begin with"),
             ("http://h_under:2380", "DNS name"),
             ("http://*:2380", "DNS name"),
             ("http://-h:2380", "DNS name"),

@@ -22,8 +22,9 @@ pub(super) fn advertise_peer_urls(view: &View<'_>, _: &Settings, report: &mut Re
     for (index, entry) in items(list) {
         member(view, index, entry, report);
         once(&mut seen, index, entry, report);
+        let owner = entry.member_name.text().unwrap_or_default();
         let detail = "list the further peer URLs of this member, 1 to 5 of them, or remove the entry";
-        count(report, format_args!("{ADVERTISED}[{index}].urls"), &entry.urls, URLS_MAX, detail);
+        count(report, format_args!("{ADVERTISED}[{index}].urls"), &entry.urls, URLS_MAX, detail, owner);
     }
     source_urls::syntax(&view.advertised_urls, report);
     source_urls::scheme(&view.advertised_urls, is_on(&config.peer_url_tls), PEER_TLS, report);
@@ -34,7 +35,7 @@ pub(super) fn advertise_peer_urls(view: &View<'_>, _: &Settings, report: &mut Re
 /// A member of this target that exists at its present size.
 fn member(view: &View<'_>, index: usize, entry: &AdvertisedUrls<'_>, report: &mut Report) {
     let field = format!("{ADVERTISED}[{index}].memberName");
-    let own = view.member_names();
+    let Some(own) = view.member_names() else { return named(entry, field, report) };
     let name = match entry.member_name.text() {
         None if entry.member_name.is_wrong() => return,
         None => {
@@ -45,17 +46,23 @@ fn member(view: &View<'_>, index: usize, entry: &AdvertisedUrls<'_>, report: &mu
     };
     let replicas = view.replicas().unwrap_or(0);
     match own.ordinal(name) {
-        _ if own.name.is_empty() => {}
         None => {
             let detail = format!("is no member of this Etcd: they are called {own}-0, {own}-1, …");
-            report.invalid(field, name, detail).with(own);
+            report.invalid(field, name, detail).with(own).about("spec.memberNamePrefix");
         }
         Some(ordinal) if replicas > 0 && ordinal >= replicas.unsigned_abs() => {
             let detail =
                 format!("is beyond the last member: with {replicas} replicas that is {own}-{}", replicas - 1);
-            report.invalid(field, name, detail).with(replicas);
+            report.invalid(field, name, detail).with(replicas).about("spec.replicas");
         }
         Some(_) => {}
+    }
+}
+
+/// Where the names of the members can't be told, a member must be named all the same.
+fn named(entry: &AdvertisedUrls<'_>, field: String, report: &mut Report) {
+    if entry.member_name.is_absent() {
+        report.required(field, "write which member the URLs belong to, such as \"main-0\"");
     }
 }
 

@@ -81,11 +81,6 @@ impl<'u> UrlKey<'u> {
     }
 }
 
-/// Whether two collections of URLs are equal as sets.
-pub(super) fn same_urls(one: &[&UrlAt<'_>], other: &[&UrlAt<'_>]) -> bool {
-    first_missing(one, other).is_none() && first_missing(other, one).is_none()
-}
-
 /// The first URL that isn't in another collection.
 pub(super) fn first_missing<'u, 'a>(urls: &[&'u UrlAt<'a>], from: &[&UrlAt<'_>]) -> Option<&'u UrlAt<'a>> {
     let there: HashSet<UrlKey<'_>> = from.iter().map(|url| UrlKey::of(url)).collect();

@@ -62,8 +62,10 @@ fn gives_up_quorum(view: &View<'_>) -> bool {
 pub(super) fn leave_finalizer_held(change: &Change<'_>, report: &mut Report) {
     let has_members = change.old.status().is_some_and(|status| status.member_count() > 0);
     let removed = change.old.has_finalizer(LEAVE_FINALIZER) && !change.new.has_finalizer(LEAVE_FINALIZER);
+    let unread = change.new.etcd.metadata.get().is_none_or(|metadata| metadata.finalizers.is_wrong());
+    let speaks = !unread || change.waives_object_rules();
     let by_loop = change.settings.loop_user.as_deref() == Some(change.user);
-    if !has_members || !removed || by_loop || gives_up_quorum(change.new) {
+    if !has_members || !removed || !speaks || by_loop || gives_up_quorum(change.new) {
         return;
     }
     report.forbidden(

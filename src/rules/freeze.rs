@@ -1,11 +1,12 @@
 //! What can't be changed: the existing cluster that an Etcd joins, and until the join is complete everything
 //! that would move it away from under the members that are joining.
 
-use super::change::{Change, first_missing, same_urls};
+use super::change::{Change, first_missing};
 use super::report::Report;
+use super::size::replicas_changed;
 use super::text::quoted;
 use super::view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, View, is_on};
-use crate::etcd::{Bootstrap, Int32, Slot};
+use crate::etcd::{Bootstrap, Int32, Slot, Tls};
 use std::collections::HashMap;
 
 /// An existing cluster can be named at creation only.
@@ -29,7 +30,7 @@ pub(super) fn bootstrap_no_removal(change: &Change<'_>, report: &mut Report) {
     };
     let removed = match &config.bootstrap_with_existing_cluster {
         Slot::Absent => true,
-        Slot::Wrong(_) => false,
+        Slot::Wrong(_) => change.waives_object_rules(),
         // One that was empty before every rule isn't emptied now.
         Slot::Set(bootstrap) => is_emptied(bootstrap) && !change.old.bootstrap().is_some_and(is_emptied),
     };
@@ -107,7 +108,7 @@ fn urls_edited(old: &[&UrlAt<'_>], new: &[&UrlAt<'_>]) -> Option<String> {
 
 /// Whether an edit of this list is this rule's, and not a missing list's or a wrong type's.
 fn speaks_for<T>(change: &Change<'_>, list: &Slot<Vec<Slot<T>>>) -> bool {
-    !list.is_wrong() && (change.waives_object_rules() || !is_empty(list))
+    change.waives_object_rules() || !(list.is_wrong() || is_empty(list))
 }
 
 fn forbid_edit(change: &Change<'_>, list: &str, what: &str, report: &mut Report) {
@@ -153,14 +154,15 @@ pub(super) fn is_edited(change: &Change<'_>) -> bool {
 
 /// The number of members can't be changed in the middle of the join, except from 0 to the first size.
 pub(super) fn bootstrap_replicas_frozen(change: &Change<'_>, report: &mut Report) {
-    let (Some(old), Some(new)) = (change.old.replicas(), change.new.replicas()) else { return };
-    if !change.old.is_joining() || old == 0 || old == new || (new < 0 && !change.waives_object_rules()) {
+    let Some((old, new)) = replicas_changed(change) else { return };
+    if !change.old.is_joining() || old == 0 {
         return;
     }
+    let shown = new.map_or_else(|| "no number".to_owned(), |new| new.to_string());
     report.forbidden(
         "spec.replicas",
         format!(
-            "can't change from {old} to {new} before the join is complete (condition BootstrappedWithExistingCluster \
+            "can't change from {old} to {shown} before the join is complete (condition BootstrappedWithExistingCluster \
              is True): each member that joins moves the quorum of the existing cluster. Write {old}, and scale after \
              the join"
         ),
@@ -173,34 +175,52 @@ pub(super) fn bootstrap_settings_frozen(change: &Change<'_>, report: &mut Report
     else {
         return;
     };
-    frozen_port(report, "spec.etcd.serverPort", 2380, &old.server_port, &new.server_port);
-    frozen_port(report, "spec.etcd.clientPort", 2379, &old.client_port, &new.client_port);
-    frozen_presence(report, PEER_TLS, is_on(&old.peer_url_tls), is_on(&new.peer_url_tls));
-    frozen_presence(report, CLIENT_TLS, is_on(&old.client_url_tls), is_on(&new.client_url_tls));
-    let readable = !new.additional_advertise_peer_urls.is_wrong();
-    if readable && !same_advertised(change.old, change.new) {
-        forbid_setting(report, ADVERTISED, "can't change");
+    let waived = change.waives_object_rules();
+    frozen_port(report, "spec.etcd.serverPort", 2380, (&old.server_port, &new.server_port), waived);
+    frozen_port(report, "spec.etcd.clientPort", 2379, (&old.client_port, &new.client_port), waived);
+    frozen_presence(report, PEER_TLS, (&old.peer_url_tls, &new.peer_url_tls), waived);
+    frozen_presence(report, CLIENT_TLS, (&old.client_url_tls, &new.client_url_tls), waived);
+    let lists = (&old.additional_advertise_peer_urls, &new.additional_advertise_peer_urls);
+    let edited = match lists {
+        (_, Slot::Wrong(_)) => (waived && lists.0 != lists.1).then(|| "they would be no list".to_owned()),
+        _ => advertised_edited(change.old, change.new),
+    };
+    if let Some(what) = edited {
+        forbid_setting(report, ADVERTISED, &format!("can't change ({what})"));
     }
 }
 
-fn frozen_port(report: &mut Report, field: &str, default: i64, old: &Slot<Int32>, new: &Slot<Int32>) {
+/// `waived`: a value that can't be read counts as changed, since no other rule speaks of it.
+fn frozen_port(
+    report: &mut Report,
+    field: &str,
+    default: i64,
+    (old, new): (&Slot<Int32>, &Slot<Int32>),
+    waived: bool,
+) {
     let effective = |port: &Slot<Int32>| if port.is_wrong() { None } else { port.number().or(Some(default)) };
-    if let (Some(old), Some(new)) = (effective(old), effective(new))
-        && old != new
-    {
-        forbid_setting(report, field, &format!("can't change from {old} to {new}"));
+    match (effective(old), effective(new)) {
+        (Some(old), Some(new)) if old != new => {
+            forbid_setting(report, field, &format!("can't change from {old} to {new}"));
+        }
+        (Some(old), None) if waived => {
+            forbid_setting(report, field, &format!("can't change from {old} to what is no port"));
+        }
+        _ => {}
     }
 }
 
-fn frozen_presence(report: &mut Report, field: &str, old: Option<bool>, new: Option<bool>) {
-    if let (Some(old), Some(new)) = (old, new)
-        && old != new
-    {
-        forbid_setting(
-            report,
-            field,
-            if new { "TLS can't be switched on" } else { "TLS can't be switched off" },
-        );
+fn frozen_presence(
+    report: &mut Report,
+    field: &str,
+    (old, new): (&Slot<Tls<'_>>, &Slot<Tls<'_>>),
+    waived: bool,
+) {
+    match (is_on(old), is_on(new)) {
+        (Some(false), Some(true)) => forbid_setting(report, field, "TLS can't be switched on"),
+        (Some(true), Some(false)) => forbid_setting(report, field, "TLS can't be switched off"),
+        (Some(_), None) if waived => forbid_setting(report, field, "TLS can't become something else"),
+        _ => {}
     }
 }
 
@@ -215,9 +235,14 @@ fn forbid_setting(report: &mut Report, field: &str, what: &str) {
     );
 }
 
-/// The same URLs for the same members, in any order.
-fn same_advertised(old: &View<'_>, new: &View<'_>) -> bool {
+/// How the advertised URLs differ from the stored ones, if they do; the order makes no difference.
+fn advertised_edited(old: &View<'_>, new: &View<'_>) -> Option<String> {
     let (old, new) = (old.urls_by_name(), new.urls_by_name());
-    old.len() == new.len()
-        && new.iter().all(|(name, urls)| old.get(name).is_some_and(|stored| same_urls(stored, urls)))
+    let mut names: Vec<&str> = old.keys().chain(new.keys()).copied().collect();
+    names.sort_unstable();
+    names.into_iter().find_map(|name| match (old.get(name), new.get(name)) {
+        (Some(old), Some(new)) => urls_edited(old, new).map(|what| format!("of {}, {what}", quoted(name))),
+        (None, _) => Some(format!("{} would get some", quoted(name))),
+        (_, None) => Some(format!("{} would lose its own", quoted(name))),
+    })
 }

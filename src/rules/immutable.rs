@@ -26,12 +26,19 @@ fn immutable(
     field: &str,
     of: impl for<'s, 'a> Fn(&'s Spec<'a>) -> &'s Slot<Text<'a>>,
 ) {
-    let (Some(old), Some(new)) = (change.old.spec(), change.new.spec()) else { return };
+    let gone = Spec::default();
+    let new = change.new.spec().or_else(|| change.waives_object_rules().then_some(&gone));
+    let (Some(old), Some(new)) = (change.old.spec(), new) else { return };
     let (old, new) = (of(old), of(new));
-    if new.is_wrong() || old.text() == new.text() {
+    let unread = new.is_wrong() && !change.waives_object_rules();
+    if unread || old == new {
         return;
     }
-    let shown = |slot: &Slot<Text<'_>>| slot.text().map_or_else(|| "absent".to_owned(), quoted);
+    let shown = |slot: &Slot<Text<'_>>| match slot {
+        Slot::Set(text) => quoted(text),
+        Slot::Absent => "absent".to_owned(),
+        Slot::Wrong(wrong) => wrong.found.to_owned(),
+    };
     let remedy = match old.text() {
         Some(old) => format!("Write {} again", quoted(old)),
         None => "Remove the field again".to_owned(),

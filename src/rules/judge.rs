@@ -7,7 +7,7 @@ use super::report::{Report, Violation, Warning};
 use super::settings::Settings;
 use super::view::View;
 use super::warnings;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,10 @@ fn create(new: &View<'_>, settings: &Settings) -> Verdict {
 
 /// What the rules about an object say of it.
 fn object_violations(view: &View<'_>, settings: &Settings) -> Report {
-    let mut report = Report::new();
+    look_at_object(view, settings, Report::default())
+}
+
+fn look_at_object(view: &View<'_>, settings: &Settings, mut report: Report) -> Report {
     fields::check(view.etcd, &mut report);
     run(&mut report, |check, report| {
         if let Check::Object(look) = check {
@@ -102,27 +105,41 @@ fn run(report: &mut Report, mut look: impl FnMut(Check, &mut Report)) {
             look(*check, report);
         }
     }
+    report.settle();
 }
 
 fn update(change: &Change<'_>) -> Verdict {
     let (frozen, others) = change_violations(change);
-    let Ratcheted { kept, fresh, more_violations } = if change.waives_object_rules() {
-        Ratcheted::default()
-    } else {
-        ratchet(object_violations(change.new, change.settings), change)
-    };
-    let fresh = fresh.into_iter().filter(|violation| !is_silenced(violation, &frozen)).collect();
+    let found = ratchet(change);
+    let silencing: Vec<&Violation> = frozen.iter().chain(&others).collect();
+    let fresh: Vec<Violation> = found
+        .violations
+        .into_iter()
+        .filter(|violation| !is_silenced(violation, &frozen, &silencing))
+        .collect();
     Verdict {
         violations: [frozen, others, fresh].concat(),
-        more_violations,
+        more_violations: found.more,
         warnings: new_warnings(change),
-        ratcheted: kept.iter().map(ratcheted).collect(),
+        ratcheted: found.kept.iter().map(ratcheted).collect(),
     }
+}
+
+/// What is wrong with the new object: what was so before, at the same value, is `kept`.
+fn ratchet(change: &Change<'_>) -> Report {
+    if change.waives_object_rules() {
+        return Report::default();
+    }
+    let found = object_violations(change.new, change.settings);
+    if found.violations.is_empty() {
+        return found;
+    }
+    look_at_object(change.new, change.settings, Report::ratcheting(change.old_report()))
 }
 
 /// Violations of rules that make a value final, and of the other rules about changes.
 fn change_violations(change: &Change<'_>) -> (Vec<Violation>, Vec<Violation>) {
-    let (mut frozen, mut others) = (Report::new(), Report::new());
+    let (mut frozen, mut others) = (Report::default(), Report::default());
     run(&mut frozen, |check, report| {
         if let Check::Frozen(look) = check {
             look(change, report);
@@ -136,62 +153,11 @@ fn change_violations(change: &Change<'_>) -> (Vec<Violation>, Vec<Violation>) {
     (frozen.violations, others.violations)
 }
 
-/// Whether a violation is the same mistake as the edit of a value that is final.
-fn is_silenced(violation: &Violation, frozen: &[Violation]) -> bool {
-    frozen.iter().any(|edit| {
-        is_within(&violation.field, &edit.field) || violation.related.is_some_and(|field| field == edit.field)
-    })
-}
-
-/// What is wrong now: what was so before, at the same value, and what is new.
-#[derive(Default)]
-struct Ratcheted {
-    kept: Vec<Violation>,
-    fresh: Vec<Violation>,
-    more_violations: usize,
-}
-
-fn ratchet(found: Report, change: &Change<'_>) -> Ratcheted {
-    if found.violations.is_empty() {
-        return Ratcheted::default();
-    }
-    let old = change.old_report();
-    if found.more > old.more {
-        // More than a report keeps, and more than before: which ones are new can't be told.
-        return Ratcheted { fresh: found.violations, more_violations: found.more, kept: Vec::new() };
-    }
-    let mut before: HashMap<(&str, String, String), usize> = HashMap::new();
-    for violation in &old.violations {
-        *before.entry(key(violation)).or_default() += 1;
-    }
-    let (kept, fresh) =
-        found.violations.into_iter().partition(|violation| match before.get_mut(&key(violation)) {
-            Some(left) if *left > 0 => {
-                *left -= 1;
-                true
-            }
-            _ => false,
-        });
-    Ratcheted { kept, fresh, more_violations: 0 }
-}
-
-/// Equal for the same rule at the same value, wherever in its list the value stands.
-fn key(violation: &Violation) -> (&'static str, String, String) {
-    (violation.rule, without_indices(&violation.field), violation.value.clone())
-}
-
-fn without_indices(field: &str) -> String {
-    let mut out = String::with_capacity(field.len());
-    for (part, piece) in field.split('[').enumerate() {
-        match piece.split_once(']') {
-            Some((index, rest)) if part > 0 && index.bytes().all(|b| b.is_ascii_digit()) => {
-                out.push_str(rest);
-            }
-            _ if part > 0 => out.extend(["[", piece]),
-            _ => out.push_str(piece),
-        }
-    }
-    out
+/// Whether a violation is the same mistake as an edit that is refused: of a value that is final, or of the other
+/// value that it depends on.
+fn is_silenced(violation: &Violation, frozen: &[Violation], edits: &[&Violation]) -> bool {
+    frozen.iter().any(|edit| is_within(&violation.field, &edit.field))
+        || edits.iter().any(|edit| violation.related.is_some_and(|field| field == edit.field))
 }
 
 fn ratcheted(violation: &Violation) -> Warning {
@@ -213,7 +179,7 @@ fn new_warnings(change: &Change<'_>) -> Vec<Warning> {
 }
 
 fn update_status(change: &Change<'_>) -> Verdict {
-    let mut report = Report::new();
+    let mut report = Report::default();
     run(&mut report, |check, report| {
         if let Check::Status(look) = check {
             look(change, report);
@@ -223,7 +189,7 @@ fn update_status(change: &Change<'_>) -> Verdict {
 }
 
 fn update_scale(change: &Change<'_>) -> Verdict {
-    let mut report = Report::new();
+    let mut report = Report::default();
     for rule in RULES.iter().filter(|rule| rule.scale) {
         report.begin(rule.id);
         for check in rule.checks {
@@ -234,17 +200,21 @@ fn update_scale(change: &Change<'_>) -> Verdict {
             }
         }
     }
+    report.settle();
     report.into()
 }
 
 fn delete(old: &View<'_>, settings: &Settings) -> Verdict {
-    let mut report = Report::new();
+    let mut report = Report::default();
     run(&mut report, |check, report| {
         if let Check::Deleted(look) = check {
             look(old, settings, report);
         }
     });
-    Verdict { warnings: warnings::of_deletion(old, settings), ..report.into() }
+    // What becomes of an object is said only of one that goes.
+    let warnings =
+        if report.violations.is_empty() { warnings::of_deletion(old, settings) } else { Vec::new() };
+    Verdict { warnings, ..report.into() }
 }
 
 /// Sorts fields as a person would: `members[2]` before `members[10]`.

@@ -91,8 +91,9 @@ pub(super) fn member_name_prefix(view: &View<'_>, _: &Settings, report: &mut Rep
         return;
     }
     let last = view.replicas().unwrap_or(0).max(ORDINALS_MIN) - 1;
-    let longest = format!("{}-{last}", view.member_names());
-    if !view.name().is_empty() && longest.len() > LABEL_MAX {
+    let Some(names) = view.member_names().filter(|names| names.name.len() <= NAME_MAX) else { return };
+    let longest = format!("{names}-{last}");
+    if longest.len() > LABEL_MAX {
         let detail = format!(
             "makes the member name \"{longest}\" of {} characters; a member's name has {LABEL_MAX} at most. Shorten the \
              prefix or the Etcd's name",

@@ -32,7 +32,7 @@ pub(super) fn ports(view: &View<'_>, _: &Settings, report: &mut Report) {
         Port::read("spec.etcd.serverPort", 2380, etcd.map(|etcd| &etcd.server_port)),
         Port::read("spec.etcd.clientPort", 2379, etcd.map(|etcd| &etcd.client_port)),
         Port::read("spec.etcd.wrapperPort", 9095, etcd.map(|etcd| &etcd.wrapper_port)),
-        Port::read("spec.backup.port", 8080, view.backup().map(|backup| &backup.port)),
+        view.backup().and_then(|backup| Port::read("spec.backup.port", 8080, Some(&backup.port))),
     ];
     let ports: Vec<Port> = ports.into_iter().flatten().collect();
     for (at, port) in ports.iter().enumerate().filter(|(_, port)| port.set) {
@@ -43,9 +43,11 @@ pub(super) fn ports(view: &View<'_>, _: &Settings, report: &mut Report) {
         let is = if other.set { "is the same port" } else { "has it by default" };
         let number = port.number.to_string();
         let detail = format!("{} {is}; one pod can't listen on a port twice, write another", other.field);
+        let mut pair = [port.field, other.field];
+        pair.sort_unstable();
         report
             .duplicate_number(port.field, &number, detail)
-            .with(format_args!("{} {}", other.field, other.number))
+            .same_at("ports", format!("{pair:?} {number}"))
             .about(other.field);
     }
 }

@@ -1,8 +1,9 @@
 //! What rules report: violations, and warnings.
 
 use super::text::{escaped, quoted, shortened};
+use std::collections::HashMap;
 use std::fmt::{self, Display, Write};
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Longest message of one violation, in characters.
 const MESSAGE_MAX: usize = 700;
@@ -69,39 +70,98 @@ pub struct Violation {
     /// What is wrong, with the value and the remedy; ends with the rule's id in brackets.
     pub message: String,
     /// The value that breaks the rule, or both of two: what ratcheting compares.
-    pub(super) value: String,
+    value: String,
+    /// What stands for the field in that comparison, where it may be reported at one of several.
+    place: Option<&'static str>,
     /// The other field of a rule about two: where that one is what was changed, this is no second mistake.
     pub(super) related: Option<&'static str>,
 }
 
 impl Violation {
+    /// Equal for the same rule at the same value, wherever in its list the value stands.
+    fn identity(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let place = self.place.map_or_else(|| without_indices(&self.field), str::to_owned);
+        (self.rule, place, &self.value).hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// The message without the rule's id.
     pub(super) fn sentence(&self) -> &str {
         self.message.rsplit_once(" [").map_or(&self.message, |(sentence, _)| sentence)
     }
 }
 
+/// A field without the indices of lists, in which a value may move; keys of maps stay.
+fn without_indices(field: &str) -> String {
+    let mut out = String::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        let is_map = before.ends_with("abels") || before.ends_with("nnotations");
+        let index = after.split_once(']').filter(|(index, _)| index.bytes().all(|b| b.is_ascii_digit()));
+        match index {
+            Some((_, behind)) if !is_map => rest = behind,
+            _ => {
+                out.push('[');
+                out.push_str(after);
+                return out;
+            }
+        }
+    }
+    out + rest
+}
+
 /// Collects the violations of the rule that is running.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     rule: &'static str,
+    /// The last one, about which something may still be said.
+    pending: Option<Violation>,
     /// What was found so far, by all rules.
     pub(super) violations: Vec<Violation>,
     /// How many more there were.
     pub(super) more: usize,
-    /// Whether there was room for the last one.
-    kept_last: bool,
+    /// What was so before, at the same value.
+    pub(super) kept: Vec<Violation>,
+    /// Of everything that was found, kept or not.
+    identities: Vec<u64>,
+    /// What another report found, as often as it found it.
+    before: HashMap<u64, usize>,
 }
 
 impl Report {
-    /// A report without violations.
-    pub(super) fn new() -> Self {
-        Self { rule: "", violations: Vec::new(), more: 0, kept_last: false }
+    /// A report in which what another one found doesn't count again.
+    pub(super) fn ratcheting(old: &Self) -> Self {
+        let mut before = HashMap::new();
+        for identity in &old.identities {
+            *before.entry(*identity).or_default() += 1;
+        }
+        Self { before, ..Self::default() }
     }
 
     /// Whose violations come next.
     pub(super) fn begin(&mut self, rule: &'static str) {
+        self.settle();
         self.rule = rule;
+    }
+
+    /// Nothing more is said of the last violation.
+    pub(super) fn settle(&mut self) {
+        let Some(violation) = self.pending.take() else { return };
+        let identity = violation.identity();
+        self.identities.push(identity);
+        let was_so = self.before.get_mut(&identity).filter(|left| **left > 0);
+        if let Some(left) = was_so {
+            *left -= 1;
+            if self.kept.len() < KEPT_MAX {
+                self.kept.push(violation);
+            }
+        } else if self.violations.len() < KEPT_MAX {
+            self.violations.push(violation);
+        } else {
+            self.more += 1;
+        }
     }
 
     fn add(
@@ -112,37 +172,27 @@ impl Report {
         value: String,
         detail: &dyn Display,
     ) -> &mut Self {
-        if self.violations.len() >= KEPT_MAX {
-            self.more += 1;
-            self.kept_last = false;
-            return self;
-        }
+        self.settle();
         let prefix = cause.prefix();
         let sentence = match shown {
             "" => format!("{prefix}: {detail}"),
             shown => format!("{prefix}: {shown}: {detail}"),
         };
-        let violation = Violation {
+        self.pending = Some(Violation {
             rule: self.rule,
             field: shortened(&escaped(&field.to_string()), MESSAGE_MAX),
             cause,
-            message: format!("{} [{}]", shortened(&sentence, MESSAGE_MAX), self.rule),
+            message: format!("{} [{}]", shortened(&escaped(&sentence), MESSAGE_MAX), self.rule),
             value,
+            place: None,
             related: None,
-        };
-        self.violations.push(violation);
-        self.kept_last = true;
+        });
         self
-    }
-
-    /// The violation just reported, if there was room for it.
-    fn last(&mut self) -> Option<&mut Violation> {
-        self.violations.last_mut().filter(|_| self.kept_last)
     }
 
     /// Says of the violation just reported that it is about a second field too.
     pub fn about(&mut self, field: &'static str) -> &mut Self {
-        if let Some(last) = self.last() {
+        if let Some(last) = &mut self.pending {
             last.related = Some(field);
         }
         self
@@ -150,8 +200,18 @@ impl Report {
 
     /// Says of the violation just reported which second value it depends on.
     pub fn with(&mut self, value: impl Display) -> &mut Self {
-        if let Some(last) = self.last() {
+        if let Some(last) = &mut self.pending {
             last.value = format!("{} {value}", last.value);
+        }
+        self
+    }
+
+    /// Says of the violation just reported that it is the same one at any of the fields of a relation, whose
+    /// values together are `value`.
+    pub fn same_at(&mut self, place: &'static str, value: String) -> &mut Self {
+        if let Some(last) = &mut self.pending {
+            last.place = Some(place);
+            last.value = value;
         }
         self
     }
@@ -224,7 +284,7 @@ impl Report {
 }
 
 /// A few digits that are equal for equal values, without a copy of a value that may be large.
-fn fingerprint(value: &dyn fmt::Debug) -> String {
+pub(super) fn fingerprint(value: &dyn fmt::Debug) -> String {
     struct Digest(DefaultHasher);
     impl Write for Digest {
         fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -265,21 +325,74 @@ mod tests {
 
     #[test]
     fn a_message_reads_like_kubernetes_own_and_ends_with_the_rule() {
-        let mut report = Report::new();
+        let mut report = Report::default();
         report.begin("some-rule");
         report.invalid("spec.a", "x\ny", "must be z");
         report.required("spec.b", "write it");
-        report.invalid_number("spec.c", -1, "must be above 0");
+        report.invalid_number("spec.c", -1, "must be above 0\u{1b}[31m");
+        report.settle();
         let messages: Vec<&str> = report.violations.iter().map(|v| v.message.as_str()).collect();
         assert_eq!(
             messages,
             [
                 "Invalid value: \"x\\u{a}y\": must be z [some-rule]",
                 "Required value: write it [some-rule]",
-                "Invalid value: -1: must be above 0 [some-rule]",
+                "Invalid value: -1: must be above 0\\u{1b}[31m [some-rule]",
             ]
         );
         assert_eq!(report.violations[1].sentence(), "Required value: write it");
+    }
+
+    #[test]
+    fn lists_may_be_reordered_and_maps_not() {
+        for (field, place) in [
+            ("spec.replicas", "spec.replicas"),
+            ("spec.members[12].peerUrls[0]", "spec.members.peerUrls"),
+            ("spec.labels[12]", "spec.labels[12]"),
+            ("spec.annotations[a[0]]", "spec.annotations[a[0]]"),
+            ("spec.etcd.clientService.labels[1]", "spec.etcd.clientService.labels[1]"),
+        ] {
+            assert_eq!(without_indices(field), place);
+        }
+    }
+
+    #[test]
+    fn what_was_so_before_is_kept_as_often_as_it_was() {
+        let report_twice = |report: &mut Report, value: &str| {
+            report.begin("some-rule");
+            report.invalid("spec.list[0]", value, "no");
+            report.invalid("spec.list[1]", value, "no");
+            report.settle();
+        };
+        let mut old = Report::default();
+        old.begin("some-rule");
+        old.invalid("spec.list[7]", "x", "no");
+        old.settle();
+        let mut new = Report::ratcheting(&old);
+        report_twice(&mut new, "x");
+        assert_eq!((new.kept.len(), new.violations.len()), (1, 1));
+        let mut other = Report::ratcheting(&old);
+        report_twice(&mut other, "y");
+        assert_eq!((other.kept.len(), other.violations.len()), (0, 2));
+    }
+
+    #[test]
+    fn what_is_new_is_found_behind_any_number_of_old_ones() {
+        let fill = |report: &mut Report, count: usize| {
+            report.begin("some-rule");
+            for number in 0..count {
+                report.invalid(format_args!("spec.list[{number}]"), &number.to_string(), "no");
+            }
+        };
+        let mut old = Report::default();
+        fill(&mut old, KEPT_MAX + 10);
+        old.settle();
+        assert_eq!((old.violations.len(), old.more), (KEPT_MAX, 10));
+        let mut new = Report::ratcheting(&old);
+        fill(&mut new, KEPT_MAX + 10);
+        new.invalid("spec.list[0]", "new", "no");
+        new.settle();
+        assert_eq!((new.violations.len(), new.more), (1, 0));
     }
 
     #[test]

@@ -68,10 +68,11 @@ impl Refs<'_, '_> {
         if namespace.is_empty() || namespace == self.namespace {
             return;
         }
-        let detail = format!(
-            "pods mount Secrets of their own namespace only; remove the namespace, and put the Secret into \"{}\"",
-            self.namespace
-        );
+        let into = match self.namespace {
+            "" => String::new(),
+            own => format!(", and put the Secret into \"{own}\""),
+        };
+        let detail = format!("pods mount Secrets of their own namespace only; remove the namespace{into}");
         self.report.invalid(format_args!("{field}.namespace"), namespace, detail);
     }
 }

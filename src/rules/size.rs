@@ -22,24 +22,39 @@ pub(super) fn replicas_range(view: &View<'_>, _: &Settings, report: &mut Report)
     }
 }
 
+/// The old number and the new one, where they differ and no rule about the object speaks of the new one: of an
+/// object that is being deleted also one that is missing or can't be read.
+pub(super) fn replicas_changed(change: &Change<'_>) -> Option<(i64, Option<i64>)> {
+    let (old, new) = (change.old.replicas()?, change.new.replicas());
+    let readable = new.is_some_and(|new| new >= 0) || change.waives_object_rules();
+    (readable && new != Some(old)).then_some((old, new))
+}
+
 /// Not smaller than before, except 0; from 0, not smaller than what is known to sleep.
 pub(super) fn replicas_no_shrink(change: &Change<'_>, report: &mut Report) {
-    let (Some(old), Some(new)) = (change.old.replicas(), change.new.replicas()) else { return };
+    let Some((old, new)) = replicas_changed(change) else { return };
     let frozen = change.old.is_joining() && old != 0;
-    if frozen || new == 0 || (new < 0 && !change.waives_object_rules()) {
+    if frozen || new == Some(0) {
         return;
     }
     let known = i64::try_from(change.old.status().map_or(0, Status::member_count)).unwrap_or(i64::MAX);
-    if new < old {
-        report.forbidden("spec.replicas", shrink_detail(old, new));
-    } else if old == 0 && new < known {
-        report.forbidden(
-            "spec.replicas",
-            format!(
-                "can't wake with {new}: the cluster has {known} members (status.members), and fewer may have no \
-                 quorum. Write {known}"
-            ),
-        );
+    match new {
+        None => {
+            report.forbidden("spec.replicas", format!("can't be taken away: write {old}, as it is stored"));
+        }
+        Some(new) if new < old => {
+            report.forbidden("spec.replicas", shrink_detail(old, new));
+        }
+        Some(new) if old == 0 && new < known => {
+            report.forbidden(
+                "spec.replicas",
+                format!(
+                    "can't wake with {new}: the cluster has {known} members (status.members), and fewer may have no \
+                     quorum. Write {known}"
+                ),
+            );
+        }
+        Some(_) => {}
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn bootstrap_members(view: &View<'_>, _: &Settings, report: &mut Repo
     let Some(bootstrap) = view.bootstrap() else { return };
     let detail = "list every member of the existing cluster, 1 to 10 of them: etcd refuses to join a cluster of which \
                   it isn't told all members";
-    count(report, format!("{BOOTSTRAP}.members"), &bootstrap.members, MEMBERS_MAX, detail);
+    count(report, format!("{BOOTSTRAP}.members"), &bootstrap.members, MEMBERS_MAX, detail, "");
 }
 
 /// 1 to 5 peer URLs a source member.
@@ -26,7 +26,15 @@ pub(super) fn bootstrap_peer_urls(view: &View<'_>, _: &Settings, report: &mut Re
     for (index, member) in &view.members {
         let detail = "list every peer URL of this member, 1 to 5 of them: etcd compares them with what the existing \
                       cluster knows of it";
-        count(report, format!("{BOOTSTRAP}.members[{index}].peerUrls"), &member.peer_urls, URLS_MAX, detail);
+        let owner = member.name.text().unwrap_or_default();
+        count(
+            report,
+            format!("{BOOTSTRAP}.members[{index}].peerUrls"),
+            &member.peer_urls,
+            URLS_MAX,
+            detail,
+            owner,
+        );
     }
 }
 
@@ -35,21 +43,29 @@ pub(super) fn bootstrap_client_endpoints(view: &View<'_>, _: &Settings, report: 
     let Some(bootstrap) = view.bootstrap() else { return };
     let detail = "list where the existing cluster answers clients, 1 to 10 URLs such as \"http://10.0.0.1:2379\": the \
                   join is asked for there";
-    count(report, format!("{BOOTSTRAP}.clientEndpoints"), &bootstrap.client_endpoints, ENDPOINTS_MAX, detail);
+    count(
+        report,
+        format!("{BOOTSTRAP}.clientEndpoints"),
+        &bootstrap.client_endpoints,
+        ENDPOINTS_MAX,
+        detail,
+        "",
+    );
 }
 
-/// A list has 1 to `most` entries.
+/// A list has 1 to `most` entries; `owner` tells one missing list from another.
 pub(super) fn count<T: Debug>(
     report: &mut Report,
     field: impl Display,
     list: &Slot<Vec<Slot<T>>>,
     most: usize,
     detail: &str,
+    owner: &str,
 ) {
     let length = list.get().map_or(0, Vec::len);
     if length > most {
         report.too_many(field, length, most, list);
     } else if length == 0 && !list.is_wrong() {
-        report.required(field, detail);
+        report.required(field, detail).with(owner);
     }
 }

@@ -1,6 +1,6 @@
 //! Names of source members.
 
-use super::report::Report;
+use super::report::{Report, fingerprint};
 use super::settings::Settings;
 use super::view::{BOOTSTRAP, View};
 use crate::etcd::is_rfc1123_label;
@@ -21,10 +21,8 @@ pub(super) fn bootstrap_member_name(view: &View<'_>, _: &Settings, report: &mut 
         match member.name.text() {
             None if member.name.is_wrong() => {}
             None => {
-                report.required(
-                    field(*index),
-                    "write the name that etcd knows the member by (etcdctl member list)",
-                );
+                let detail = "write the name that etcd knows the member by (etcdctl member list)";
+                report.required(field(*index), detail).with(fingerprint(member));
             }
             Some(name) if !is_rfc1123_label(name) => {
                 report.invalid(
@@ -67,15 +65,12 @@ pub(super) fn bootstrap_member_name_unique(view: &View<'_>, _: &Settings, report
 
 /// No name that a member of the target may get.
 pub(super) fn bootstrap_member_name_collision(view: &View<'_>, _: &Settings, report: &mut Report) {
-    let own = view.member_names();
-    if own.name.is_empty() {
-        return;
-    }
+    let Some(own) = view.member_names() else { return };
     for (index, name) in names(view).filter(|(_, name)| own.ordinal(name).is_some()) {
         let detail = format!(
             "is a name that this Etcd gives to its own members ({own}-0, {own}-1, …); rename the Etcd, or set \
              spec.memberNamePrefix"
         );
-        report.invalid(field(index), name, detail).with(own);
+        report.invalid(field(index), name, detail).with(own).about("spec.memberNamePrefix");
     }
 }

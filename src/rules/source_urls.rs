@@ -53,7 +53,7 @@ pub(super) fn bootstrap_client_endpoint_host(view: &View<'_>, _: &Settings, repo
 pub(super) fn bootstrap_peer_url_own(view: &View<'_>, _: &Settings, report: &mut Report) {
     own_names(view, &view.peer_urls, report);
     let advertised = by_address(&view.advertised_urls);
-    for url in &view.peer_urls {
+    for url in view.peer_urls.iter().filter(|url| !has_own_name(view, url)) {
         if let Some(advertised) = url.read.as_ref().ok().and_then(|address| advertised.get(&address.place()))
         {
             let detail = format!(
@@ -123,15 +123,16 @@ pub(super) fn host(urls: &[UrlAt<'_>], report: &mut Report) {
 }
 
 fn own_names(view: &View<'_>, urls: &[UrlAt<'_>], report: &mut Report) {
-    let own = OwnNames { name: view.name(), namespace: view.namespace };
-    for url in urls {
-        let name = url.read.as_ref().ok().and_then(super::address::Address::name);
-        if name.is_some_and(|name| own.holds(name)) {
-            let detail = "is an address of this Etcd's own Services or pods, which would be asked to join themselves; \
-                          write where the existing cluster is reached";
-            report.invalid(url.place, url.text, detail);
-        }
+    for url in urls.iter().filter(|url| has_own_name(view, url)) {
+        let detail = "is an address of this Etcd's own Services or pods, which would be asked to join themselves; \
+                      write where the existing cluster is reached";
+        report.invalid(url.place, url.text, detail);
     }
+}
+
+fn has_own_name(view: &View<'_>, url: &UrlAt<'_>) -> bool {
+    let own = OwnNames { name: view.name(), namespace: view.namespace };
+    url.read.as_ref().ok().and_then(super::address::Address::name).is_some_and(|name| own.holds(name))
 }
 
 /// The URLs that can be read, by their addresses; of several with one address, the first.

@@ -3,6 +3,7 @@
 use super::address::{Address, Fault};
 use crate::etcd::{
     AdvertisedUrls, Backup, Bootstrap, Etcd, EtcdConfig, MemberNames, Slot, SourceMember, Spec, Status, Tls,
+    is_rfc1123_label,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -138,10 +139,15 @@ impl<'a> View<'a> {
         self.etcd.metadata.get().and_then(|metadata| metadata.name.text()).unwrap_or_default()
     }
 
-    /// The names of the object's members.
-    pub fn member_names(&self) -> MemberNames<'a> {
-        let prefix = self.spec().and_then(|spec| spec.member_name_prefix.text());
-        MemberNames { prefix, name: self.name() }
+    /// The names of the object's members; nothing where the name isn't made yet or the prefix is wrong.
+    pub fn member_names(&self) -> Option<MemberNames<'a>> {
+        let prefix = self.spec().map(|spec| &spec.member_name_prefix);
+        let prefix = match prefix {
+            None | Some(Slot::Absent) => None,
+            Some(Slot::Set(prefix)) if is_rfc1123_label(prefix) => Some(&**prefix),
+            Some(Slot::Set(_) | Slot::Wrong(_)) => return None,
+        };
+        (!self.name().is_empty()).then(|| MemberNames { prefix, name: self.name() })
     }
 
     /// `spec.replicas`.

@@ -14,7 +14,7 @@ use super::source_urls::by_address;
 use super::text::quoted;
 use super::view::View;
 use crate::etcd::checks::{Duration, Quantity, Schedule};
-use crate::etcd::{IntOrText, Slot, Store, Text};
+use crate::etcd::{Bootstrap, IntOrText, Slot, Store, Text};
 
 /// One kind of warning.
 #[derive(Debug)]
@@ -267,14 +267,18 @@ fn endpoint_without_port(view: &View<'_>, sentences: &mut Vec<String>) {
 }
 
 fn edit_after_join(change: &Change<'_>, sentences: &mut Vec<String>) {
-    if change.old.is_complete() && is_edited(change) {
+    let read =
+        |bootstrap: &Bootstrap<'_>| !bootstrap.members.is_wrong() && !bootstrap.client_endpoints.is_wrong();
+    if change.old.is_complete() && change.new.bootstrap().is_some_and(read) && is_edited(change) {
         sentences
             .push("the join is complete: an edit of bootstrapWithExistingCluster has no effect".to_owned());
     }
 }
 
 fn leave_source(change: &Change<'_>, sentences: &mut Vec<String>) {
-    if change.old.is_complete() && change.old.bootstrap().is_some() && change.new.bootstrap().is_none() {
+    let removed =
+        change.new.config().is_some_and(|config| config.bootstrap_with_existing_cluster.is_absent());
+    if change.old.is_complete() && change.old.bootstrap().is_some() && removed {
         sentences.push("the source's members stay in the cluster: nothing removes them yet".to_owned());
     }
 }
@@ -293,7 +297,8 @@ fn even_replicas(view: &View<'_>, sentences: &mut Vec<String>) {
 
 fn image_version_unknown(change: &Change<'_>, sentences: &mut Vec<String>) {
     let (old, new) = (image(change.old), image(change.new));
-    if old == new {
+    let unread = change.new.config().is_none_or(|config| config.image.is_wrong());
+    if old == new || unread {
         return;
     }
     let unknown = [old, new].into_iter().find(|image| image.and_then(Minor::of_image).is_none());
