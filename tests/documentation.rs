@@ -130,6 +130,21 @@ mod tests {
         }
     }
 
+    /// Names, types and meanings of the metrics are those of the server.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_metrics_are_documented() {
+        let server = start(|_| {});
+        let text = server.probe("/metrics").await.body;
+        let mut table = String::from("| metric | type | what it counts |\n|---|---|---|\n");
+        for help in text.lines().filter_map(|line| line.strip_prefix("# HELP ")) {
+            let (name, meaning) = help.split_once(' ').unwrap();
+            let kind = text.lines().find_map(|line| line.strip_prefix(&format!("# TYPE {name} "))).unwrap();
+            let suffix = if kind == "counter" { "_total" } else { "" };
+            let _ = writeln!(table, "| `{name}{suffix}` | {kind} | {meaning} |");
+        }
+        check_part("docs/metrics.md", "metrics", &table);
+    }
+
     fn trimmed(help: &str) -> String {
         help.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
     }

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-/// Tells a server to end: it drains, then [`Server::run`] returns. To end it at once, drop what runs.
+/// Tells a server to end: it drains, then [`Server::run`](super::Server::run) returns. To end it at once, drop what runs.
 #[derive(Clone, Debug, Default)]
 pub struct Stopper(CancellationToken);
 
