@@ -7,7 +7,8 @@
 //! | [`audit`] | what was rejected: the record and the file that holds it | nobody |
 //! | [`admission`] | AdmissionReview in, AdmissionReview out | `rules`, `etcd`, `audit` |
 //! | [`pki`] | the CA and the serving certificate of a server that was given none | nobody |
-//! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki` |
+//! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki`; of `rules` the settings and the ids |
+//! | [`telemetry`] | logs | nobody |
 //! | [`cli`] | one file a command | all |
 
 pub mod admission;

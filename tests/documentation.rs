@@ -139,7 +139,11 @@ mod tests {
         for help in text.lines().filter_map(|line| line.strip_prefix("# HELP ")) {
             let (name, meaning) = help.split_once(' ').unwrap();
             let kind = text.lines().find_map(|line| line.strip_prefix(&format!("# TYPE {name} "))).unwrap();
-            let suffix = if kind == "counter" { "_total" } else { "" };
+            let suffix = match kind {
+                "counter" => "_total",
+                "info" => "_info",
+                _ => "",
+            };
             let _ = writeln!(table, "| `{name}{suffix}` | {kind} | {meaning} |");
         }
         check_part("docs/metrics.md", "metrics", &table);

@@ -22,7 +22,7 @@ mod tests {
     use super::support::client::{self, Answer};
     use super::support::start;
 
-    /// Warnings that only `lint` gives have no answer of the server.
+    /// Folders that are about no rule or warning of their own.
     const FOLDERS_OF_NO_RULE: [&str; 6] = [
         "deletion-protected-by-flag",
         "malformed",

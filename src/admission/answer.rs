@@ -228,6 +228,7 @@ fn listed(causes: &[Cause]) -> String {
 
 /// The warnings that fit, and one that says how many don't.
 fn fitting(warnings: &[Warning]) -> Vec<String> {
+    // "1000000 more warnings found no room [more-warnings]", and as much again.
     const LAST: usize = 80;
     let total: usize = warnings.iter().map(|warning| warning.text.chars().count()).sum();
     if total <= WARNINGS_MAX {

@@ -74,7 +74,7 @@ pub fn review(stage: Stage, body: &[u8], settings: &Settings, audited: Audited) 
 
 /// The answer to a review whose time ran out before it was judged: `/validate` refuses with code 504 and
 /// reason Timeout, `/mutate` allows without a patch.
-pub fn timed_out(stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
+pub fn timed_out(stage: Stage, body: &[u8], limit: Duration, audited: Audited) -> Result<Outcome, NoReview> {
     let request = Request::read(body)?;
     let about = About::of(stage, &request);
     let message = format!(
@@ -87,7 +87,7 @@ pub fn timed_out(stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, 
             Judged { refusal: Some(Refusal { code: 504, reason: "Timeout", message }), ..Judged::default() }
         }
     };
-    Ok(judged.outcome(about, body, Audited::Rejections))
+    Ok(judged.outcome(about, body, audited))
 }
 
 /// What a review is about and who asks.

@@ -29,6 +29,11 @@ impl Failure {
     /// Every reason, for metrics that start at zero.
     pub const ALL: [Self; 6] =
         [Self::queue_full, Self::waiters_full, Self::timeout, Self::io, Self::too_large, Self::closed];
+
+    /// Whether the record is gone, and not only late.
+    pub fn is_loss(self) -> bool {
+        matches!(self, Self::queue_full | Self::too_large | Self::closed)
+    }
 }
 
 /// The label of the failure counter.
@@ -73,7 +78,8 @@ impl Counters {
         self.behind.load(Ordering::SeqCst) > self.written_through.load(Ordering::SeqCst)
     }
 
-    pub(super) fn failed(&self, reason: Failure) {
+    /// One more that failed.
+    pub fn failed(&self, reason: Failure) {
         self.failed.get_or_create(&FailureLabel { reason }).inc();
     }
 

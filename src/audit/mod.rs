@@ -8,6 +8,7 @@
 //! | `sink` | what the server holds: hands lines in, waits for the word that they are written |
 //! | `writer` | the thread that writes batches, and keeps what it could not write for a next try |
 //! | `lines` | appends whole lines to a medium and mends what a failed write left behind |
+//! | `counters` | what became of the records, for metrics and readiness |
 //! | `file` | the medium: a file with rotation, a lock and re-opening; or standard output |
 
 mod counters;
@@ -23,5 +24,5 @@ pub use counters::{Counters, Failure};
 pub use file::{OpenError, Rotation, Target};
 pub use lines::Medium;
 pub use record::{Decision, Finding, Object, Record, Stage, User};
-pub use seen::Seen;
+pub use seen::{Key, Seen};
 pub use sink::{Bounds, Sink};

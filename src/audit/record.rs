@@ -32,7 +32,7 @@ pub struct Record {
     /// The answer's own text where no rule spoke (a review for another resource, say).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Every violation, also those that the answer had no room for.
+    /// The violations, a thousand at most, also those that the answer had no room for.
     pub violations: Vec<Finding>,
     /// How many violations the record itself leaves out.
     #[serde(skip_serializing_if = "is_zero")]
@@ -43,7 +43,7 @@ pub struct Record {
     /// The manifest that was judged, without managed fields and the last-applied annotation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
-    /// From the first byte of the body to the decision. Filled in by the server.
+    /// From the request's head to the decision. Filled in by the server.
     pub duration_micros: u64,
 }
 

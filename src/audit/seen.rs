@@ -11,6 +11,9 @@ const REMEMBERED_FOR: Duration = Duration::from_hours(1);
 /// Objects that may be refused over and over at the same time; 1,024 keys are about 200 KiB.
 const REMEMBERED_AT_MOST: usize = 1024;
 
+/// Longest name in Kubernetes.
+const NAME_MAX: usize = 253;
+
 /// Remembers objects, so that the API server's repeated calls of `/mutate` for one manifest (retries,
 /// reinvocation, a tool that applies every minute) leave one record in the log.
 #[derive(Debug, Default)]
@@ -19,9 +22,10 @@ pub struct Seen {
     order: VecDeque<(Instant, Key)>,
 }
 
-// A dry run and the real thing are two requests: the second is not hidden behind the first.
+/// Which object a record is about. A dry run and the real thing are two requests: the second is not hidden behind
+/// the first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+pub struct Key {
     namespace: String,
     name: String,
     uid: Option<String>,
@@ -31,15 +35,20 @@ struct Key {
 }
 
 impl Seen {
-    /// Whether the record's object has not been seen within the hour before `now`; it has been, from here on.
-    pub fn is_new(&mut self, record: &Record, now: Instant) -> bool {
+    /// Whether the object has not been seen within the hour before `now`; it has been, from here on.
+    pub fn is_new(&mut self, key: &Key, now: Instant) -> bool {
         self.forget_older(now);
-        let key = Key::of(record);
-        if self.since.contains_key(&key) {
+        if self.since.contains_key(key) {
             return false;
         }
-        self.remember(key, now);
+        self.remember(key.clone(), now);
         true
+    }
+
+    /// The object's record was lost: the next one is news.
+    pub fn forget(&mut self, key: &Key) {
+        self.since.remove(key);
+        self.order.retain(|(_, remembered)| remembered != key);
     }
 
     fn remember(&mut self, key: Key, now: Instant) {
@@ -64,14 +73,16 @@ impl Seen {
 }
 
 impl Key {
-    fn of(record: &Record) -> Self {
-        let object = record.object.clone();
+    /// The key of a record. Longer names than Kubernetes knows are cut: the hash tells their objects apart.
+    pub fn of(record: &Record) -> Self {
+        let object = &record.object;
+        let cut = |name: &str| name.chars().take(NAME_MAX).collect::<String>();
         Self {
-            namespace: object.namespace,
-            name: object.name,
-            uid: object.uid,
+            namespace: cut(&object.namespace),
+            name: cut(&object.name),
+            uid: object.uid.as_deref().map(cut),
             generation: object.generation,
-            hash: object.hash,
+            hash: object.hash.clone(),
             dry_run: record.dry_run,
         }
     }
@@ -88,18 +99,31 @@ mod tests {
         record
     }
 
+    fn key(name: &str) -> Key {
+        Key::of(&named(name))
+    }
+
+    #[test]
+    fn what_was_lost_is_news_again() {
+        let (mut seen, now) = (Seen::default(), Instant::now());
+        assert!(seen.is_new(&key("main"), now));
+        seen.forget(&key("main"));
+        assert!(seen.is_new(&key("main"), now));
+        assert_eq!((seen.since.len(), seen.order.len()), (1, 1));
+    }
+
     #[test]
     fn one_object_is_new_once_an_hour() {
         let (mut seen, start) = (Seen::default(), Instant::now());
-        assert!(seen.is_new(&named("main"), start));
-        assert!(!seen.is_new(&named("main"), start + Duration::from_mins(59)));
-        assert!(seen.is_new(&named("main"), start + REMEMBERED_FOR));
+        assert!(seen.is_new(&key("main"), start));
+        assert!(!seen.is_new(&key("main"), start + Duration::from_mins(59)));
+        assert!(seen.is_new(&key("main"), start + REMEMBERED_FOR));
     }
 
     #[test]
     fn every_part_of_the_key_makes_another_object() {
         let (mut seen, now) = (Seen::default(), Instant::now());
-        assert!(seen.is_new(&named("main"), now));
+        assert!(seen.is_new(&key("main"), now));
         let changes: [fn(&mut Record); 6] = [
             |r| r.object.namespace.push('x'),
             |r| r.object.name.push('x'),
@@ -111,7 +135,7 @@ mod tests {
         for change in changes {
             let mut other = named("main");
             change(&mut other);
-            assert!(seen.is_new(&other, now), "{other:?}");
+            assert!(seen.is_new(&Key::of(&other), now), "{other:?}");
         }
     }
 
@@ -119,10 +143,10 @@ mod tests {
     fn memory_is_bounded_and_the_oldest_goes_first() {
         let (mut seen, now) = (Seen::default(), Instant::now());
         for number in 0..=REMEMBERED_AT_MOST {
-            assert!(seen.is_new(&named(&format!("etcd-{number}")), now));
+            assert!(seen.is_new(&key(&format!("etcd-{number}")), now));
         }
         assert_eq!((seen.since.len(), seen.order.len()), (REMEMBERED_AT_MOST, REMEMBERED_AT_MOST));
-        assert!(!seen.is_new(&named("etcd-1"), now));
-        assert!(seen.is_new(&named("etcd-0"), now), "the first was forgotten");
+        assert!(!seen.is_new(&key("etcd-1"), now));
+        assert!(seen.is_new(&key("etcd-0"), now), "the first was forgotten");
     }
 }

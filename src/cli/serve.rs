@@ -61,7 +61,7 @@ pub(super) struct Args {
     /// CA certificates in PEM; clients need a certificate of one of them [default: any client]
     #[arg(long, env = "ETCD_WARDEN_CLIENT_CA", hide_env = true, value_name = "FILE", help_heading = TLS)]
     client_ca: Option<PathBuf>,
-    /// Names, by commas, of which a client's certificate bears one (subject CN or SAN) [default: any]
+    /// Comma-separated names; a client's certificate bears one of them, as subject CN or SAN [default: any]
     #[arg(long, env = "ETCD_WARDEN_CLIENT_NAMES", hide_env = true, value_name = "NAMES", help_heading = TLS, value_delimiter = ',')]
     client_names: Vec<String>,
 
@@ -81,7 +81,7 @@ pub(super) struct Args {
     #[arg(long, env = "ETCD_WARDEN_AUDIT_REQUIRED", hide_env = true, help_heading = AUDIT, value_parser = BoolishValueParser::new())]
     audit_required: bool,
 
-    /// Prefixes, by commas, of which an etcd image bears one [default: any image]
+    /// Comma-separated prefixes; an etcd image begins with one of them: end them with / or : [default: any image]
     #[arg(long, env = "ETCD_WARDEN_ALLOWED_IMAGES", hide_env = true, value_name = "PREFIXES", help_heading = RULES, value_delimiter = ',')]
     allowed_images: Vec<String>,
     /// Protect every Etcd from deletion, also one without the annotation
@@ -133,7 +133,7 @@ enum Contradiction {
         "--audit-required needs a file that is written: give one with --audit-log, and not --audit off; what becomes of standard output is not known here"
     )]
     RequiredWithoutFile,
-    #[error("--audit-max-size 0 leaves no room for a record: give at least 1Mi")]
+    #[error("--audit-max-size 0 leaves no room for a record: give a size such as 100Mi")]
     NoRoom,
     #[error(
         "--listen and --probes-listen are both {0}: give two ports, HTTPS and plain HTTP don't share one"

@@ -18,7 +18,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "write a number of bytes, such as 1048576, 512Ki or 100Mi".to_owned())
 }
 
-/// At least one.
+/// A number of things held at once: at least one, and no more than a mistyped unit would give.
 pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0 && *number <= 1_000_000);
     number.ok_or_else(|| "write a number from 1 to 1000000".to_owned())

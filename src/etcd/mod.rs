@@ -21,8 +21,8 @@ pub use names::{
     is_rfc1123_subdomain,
 };
 pub use object::{
-    AdvertisedUrls, AuthSecretRef, Backup, Bootstrap, ClientService, Compression, Etcd, EtcdConfig,
-    LeaderElection, Metadata, SecretRef, SharedConfig, SnapshotCompaction, Spec, Store, Tls,
+    AdvertisedUrls, Backup, Bootstrap, ClientService, Compression, Etcd, EtcdConfig, LeaderElection,
+    Metadata, SecretRef, SharedConfig, SnapshotCompaction, Spec, Store, Tls,
 };
 pub use scalar::{Int32, Int64, IntOrText, StringMap, Text};
 pub use slot::{Decode, Json, Slot, Wrong};
@@ -33,8 +33,6 @@ pub use status::{Condition, MemberStatus, Snapshot, Status};
 pub const GROUP: &str = "druid.gardener.cloud";
 /// API version of the resource, without its group.
 pub const VERSION: &str = "v1alpha1";
-/// `apiVersion` of the resource.
-pub const API_VERSION: &str = "druid.gardener.cloud/v1alpha1";
 /// Kind of the resource.
 pub const KIND: &str = "Etcd";
 /// Plural of the resource, as it stands in request paths and webhook registrations.

@@ -105,7 +105,7 @@ resource! {
         /// Image of the etcd container.
         "image" => image: Text<'a>,
         /// Never read by etcd-druid.
-        "authSecretRef" => auth_secret_ref: AuthSecretRef<'a>,
+        "authSecretRef" => auth_secret_ref: SecretRef<'a>,
         /// How much etcd measures.
         #[validate(custom(function = "checks::metrics"))]
         "metrics" => metrics: Text<'a>,
@@ -177,9 +177,6 @@ resource! {
         "namespace" => namespace: Text<'a>,
     }
 }
-
-/// A reference that no one reads.
-pub type AuthSecretRef<'a> = SecretRef<'a>;
 
 resource! {
     impl 'a;
@@ -321,11 +318,6 @@ impl<'a> Etcd<'a> {
     pub fn wrong_types(&self, visit: &mut Visit<'_>) {
         self.metadata.walk(&Path::Field(&Path::Root, "metadata"), visit);
         self.spec.walk(&Path::Field(&Path::Root, "spec"), visit);
-    }
-
-    /// Calls `visit` for each value of the wrong type in the status.
-    pub fn wrong_status_types(&self, visit: &mut Visit<'_>) {
-        self.status.walk(&Path::Field(&Path::Root, "status"), visit);
     }
 }
 

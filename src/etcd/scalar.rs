@@ -48,7 +48,7 @@ pub type Int64 = Int<64>;
 pub struct Int<const BITS: u32>(pub i64);
 
 impl<const BITS: u32> Int<BITS> {
-    /// None.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     fn fits(value: i64) -> bool {

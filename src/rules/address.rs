@@ -38,13 +38,13 @@ pub enum Fault {
     #[error("doesn't begin with \"http://\" or \"https://\"; write one of them before the host")]
     NoScheme,
     /// Neither `http` nor `https`.
-    #[error("has the scheme {scheme:?}; etcd takes http and https between members, write one of them", scheme = .0)]
+    #[error("has the scheme {scheme:?}; write http or https", scheme = .0)]
     Scheme(String),
     /// `user:password@`.
-    #[error("holds user information before the host; remove it, etcd authenticates members by certificate")]
+    #[error("holds user information before the host; remove it, etcd reads none there")]
     UserInfo,
     /// A path, if only `/`.
-    #[error("has the path {path:?}; etcd refuses a URL with a path, even \"/\": end it after the port", path = .0)]
+    #[error("has the path {path:?}; end the URL after the port, without even a \"/\": etcd refuses a path", path = .0)]
     Path(String),
     /// `?…`.
     #[error("has a query; end the URL after the port")]
@@ -62,7 +62,7 @@ pub enum Fault {
     #[error("has the port {port:?}; a port is 1 to 65535, without sign or leading zero", port = .0)]
     Port(String),
     /// An IPv6 address that isn't in brackets.
-    #[error("holds an IPv6 address without brackets; write \"[::1]\" with them")]
+    #[error("holds an IPv6 address without brackets; write it in them, such as \"[2001:db8::1]:2380\"")]
     Bare6,
     /// Something in brackets that is no IPv6 address.
     #[error("has {host:?} for its host, and no IPv6 address in the brackets; zone ids are not taken", host = .0)]

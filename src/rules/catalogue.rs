@@ -365,8 +365,3 @@ pub const RULES: &[Rule] = &[
         "While the snapshot exists, the condition `BootstrappedWithExistingCluster` stays `True`.",
     ),
 ];
-
-/// A rule by its id.
-pub fn rule_by_id(id: &str) -> Option<&'static Rule> {
-    RULES.iter().find(|rule| rule.id == id)
-}

@@ -68,12 +68,15 @@ pub(super) fn leave_finalizer_held(change: &Change<'_>, report: &mut Report) {
     if !has_members || !removed || !speaks || by_loop || gives_up_quorum(change.new) {
         return;
     }
+    let remedy = match change.settings.loop_user {
+        Some(_) => "Wait for the loop to take them out",
+        None => "Take them out first (etcdctl member remove)",
+    };
     report.forbidden(
         "metadata.finalizers",
         format!(
             "{LEAVE_FINALIZER} can't be removed while status.members lists members: they would stay voters of the \
-             combined cluster. Wait for the loop to take them out, or annotate the Etcd {ALLOW_QUORUM_LOSS}: \"true\" \
-             if they can be lost"
+             combined cluster. {remedy}, or annotate the Etcd {ALLOW_QUORUM_LOSS}: \"true\" if they can be lost"
         ),
     );
 }

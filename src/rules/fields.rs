@@ -49,7 +49,7 @@ fn add(path: &str, error: &ValidationError, report: &mut Report) {
 
 fn cause(error: &ValidationError) -> Cause {
     match error.params.get(CAUSE).and_then(Value::as_str) {
-        Some("FieldValueNotSupported") => Cause::NotSupported,
+        Some(name) if name == Cause::NotSupported.name() => Cause::NotSupported,
         _ => Cause::Invalid,
     }
 }

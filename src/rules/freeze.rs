@@ -85,7 +85,7 @@ fn members_edited<'v>(change: &'v Change<'v>, old: &Bootstrap<'_>, new: &Bootstr
     };
     new_names.iter().enumerate().find_map(|(member, name)| {
         let what = urls_edited(&of(&old_urls, member), &of(&new_urls, member))?;
-        Some(format!("of {}, {what}", shown(*name)))
+        Some(format!("peer URLs of {}: {what}", shown(*name)))
     })
 }
 
@@ -121,7 +121,7 @@ fn forbid_edit(change: &Change<'_>, list: &str, what: &str, report: &mut Report)
     report.forbidden(
         field,
         format!(
-            "can't be changed before the join is complete (condition BootstrappedWithExistingCluster is True), and \
+            "can't be changed before the join is complete (condition BootstrappedWithExistingCluster is True): \
              {what}. {remedy}"
         ),
     );
@@ -241,8 +241,10 @@ fn advertised_edited(old: &View<'_>, new: &View<'_>) -> Option<String> {
     let mut names: Vec<&str> = old.keys().chain(new.keys()).copied().collect();
     names.sort_unstable();
     names.into_iter().find_map(|name| match (old.get(name), new.get(name)) {
-        (Some(old), Some(new)) => urls_edited(old, new).map(|what| format!("of {}, {what}", quoted(name))),
-        (None, _) => Some(format!("{} would get some", quoted(name))),
-        (_, None) => Some(format!("{} would lose its own", quoted(name))),
+        (Some(old), Some(new)) => {
+            urls_edited(old, new).map(|what| format!("URLs of {}: {what}", quoted(name)))
+        }
+        (None, _) => Some(format!("URLs of {} would be added", quoted(name))),
+        (_, None) => Some(format!("URLs of {} would be removed", quoted(name))),
     })
 }

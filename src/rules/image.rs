@@ -32,7 +32,7 @@ impl Minor {
     }
 
     fn may_become(self, next: Self) -> bool {
-        next == self || (next.0 == self.0 && next.1 == self.1 + 1)
+        next == self || (next.0 == self.0 && Some(next.1) == self.1.checked_add(1))
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) fn image_minor_jump(change: &Change<'_>, report: &mut Report) {
         format!(
             "a jump over a minor destroys the cluster. Write an image of etcd {}.{} first",
             old.0,
-            old.1 + 1
+            old.1.saturating_add(1)
         )
     };
     let detail = format!("{} can't follow etcd {old}: {why}", quoted(image(change.new).unwrap_or_default()));
@@ -85,6 +85,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_minor_up_at_most_and_none_down() {
+        for (old, new, may) in
+            [(5, 5, true), (5, 6, true), (5, 7, false), (6, 5, false), (u64::MAX, 5, false)]
+        {
+            assert_eq!(Minor(3, old).may_become(Minor(3, new)), may, "{old} to {new}");
+        }
+        assert!(!Minor(3, u64::MAX).may_become(Minor(3, 0)));
+    }
+
+    #[test]
     fn tags_that_are_etcd_versions() {
         for (image, minor) in [
             ("etcd:v3.5.21", Some((3, 5))),
@@ -101,6 +111,7 @@ mod tests {
             ("etcd:3.x.1", None),
             ("etcd:3.5.21b", None),
             ("etcd:4.0.0", None),
+            ("etcd:3.99999999999999999999", Some((3, u64::MAX))),
             ("etcd:", None),
         ] {
             assert_eq!(Minor::of_image(image), minor.map(|(major, minor)| Minor(major, minor)), "{image}");

@@ -30,7 +30,7 @@ mod view;
 mod warnings;
 
 pub use address::{Address, Fault, Place, canonical};
-pub use catalogue::{Check, Group, RULES, Rule, rule_by_id};
+pub use catalogue::{Check, Group, RULES, Rule};
 pub use change::Change;
 pub use judge::{Request, Verdict, judge};
 pub use report::{Cause, Report, Violation, Warning};

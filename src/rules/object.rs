@@ -17,7 +17,7 @@ const ORDINALS_MIN: i64 = 10;
 /// Every value has its field's type.
 pub(super) fn type_(view: &View<'_>, _: &Settings, report: &mut Report) {
     view.etcd.wrong_types(&mut |path, wrong| {
-        let detail = format!("is {}; write {}", wrong.found, wrong.expected);
+        let detail = format!("write {}; this is {}", wrong.expected, wrong.found);
         report.type_invalid(path, &wrong.shown, detail);
     });
 }
@@ -86,7 +86,7 @@ pub(super) fn member_name_prefix(view: &View<'_>, _: &Settings, report: &mut Rep
     const FIELD: &str = "spec.memberNamePrefix";
     let Some(prefix) = view.spec().and_then(|spec| spec.member_name_prefix.text()) else { return };
     if !is_rfc1123_label(prefix) {
-        let detail = "must be an RFC 1123 label: 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or a digit";
+        let detail = "must be an RFC 1123 label: 1 to 63 characters of a-z, 0-9 and -, beginning and ending with a letter or a digit";
         report.invalid(FIELD, prefix, detail);
         return;
     }
@@ -122,7 +122,7 @@ fn check_labels(field: &str, map: &Slot<StringMap<'_>>, report: &mut Report) {
     check_keys(field, map, true, report);
     for (key, value) in map.get().into_iter().flat_map(|map| &map.0) {
         let Some(value) = value.text().filter(|value| !is_label_value(value)) else { continue };
-        let detail = "a label's value is empty, or at most 63 of A-Z a-z 0-9 - _ ., beginning and ending with a letter \
+        let detail = "a label's value is empty, or at most 63 characters of A-Z a-z 0-9 - _ ., beginning and ending with a letter \
                       or a digit";
         report.invalid(format_args!("{field}[{key}]"), value, detail);
     }
@@ -134,7 +134,7 @@ fn check_keys(field: &str, map: &Slot<StringMap<'_>>, case_sensitive: bool, repo
         if is_qualified_name(key) || (!case_sensitive && is_qualified_name(&key.to_ascii_lowercase())) {
             continue;
         }
-        let detail = "a key is at most 63 of A-Z a-z 0-9 - _ ., beginning and ending with a letter or a digit, after \
+        let detail = "a key is at most 63 characters of A-Z a-z 0-9 - _ ., beginning and ending with a letter or a digit, after \
                       an optional DNS subdomain and \"/\"";
         report.invalid(format_args!("{field}[{key}]"), key, detail);
     }

@@ -98,7 +98,8 @@ fn without_indices(field: &str) -> String {
     let mut rest = field;
     while let Some((before, after)) = rest.split_once('[') {
         out.push_str(before);
-        let is_map = before.ends_with("abels") || before.ends_with("nnotations");
+        // The only maps of the resource: what stands in their brackets is a key, even if it looks like an index.
+        let is_map = ["labels", "annotations"].iter().any(|map| before.ends_with(map));
         let index = after.split_once(']').filter(|(index, _)| index.bytes().all(|b| b.is_ascii_digit()));
         match index {
             Some((_, behind)) if !is_map => rest = behind,

@@ -28,7 +28,7 @@ pub(super) fn bootstrap_member_name(view: &View<'_>, _: &Settings, report: &mut 
                 report.invalid(
                     field(*index),
                     name,
-                    "a member's name here is an RFC 1123 label: 1 to 63 of a-z, 0-9 and -, beginning and ending with \
+                    "a member's name here is an RFC 1123 label: 1 to 63 characters of a-z, 0-9 and -, beginning and ending with \
                      a letter or a digit. Rename the member at the source (restart it with another --name)",
                 );
             }

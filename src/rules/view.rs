@@ -160,7 +160,7 @@ impl<'a> View<'a> {
         self.etcd.metadata.get()?.annotations.get()?.value(key)
     }
 
-    /// The finalizers.
+    /// Whether the object bears a finalizer.
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         let finalizers = self.etcd.metadata.get().map(|metadata| &metadata.finalizers);
         finalizers.is_some_and(|list| items(list).any(|(_, text)| &**text == finalizer))

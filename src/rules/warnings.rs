@@ -208,8 +208,9 @@ fn even_voters(view: &View<'_>, sentences: &mut Vec<String>) {
     let Some((sources, targets)) = voters(view) else { return };
     if (sources + targets).is_multiple_of(2) {
         sentences.push(format!(
-            "{sources} source and {targets} own members make {} voters: an even number tolerates no more failures",
-            sources + targets
+            "{sources} source and {targets} own members make {} voters, which tolerate no more failures than {} do",
+            sources + targets,
+            sources + targets - 1
         ));
     }
 }
@@ -289,8 +290,10 @@ fn even_replicas(view: &View<'_>, sentences: &mut Vec<String>) {
     };
     if view.bootstrap().is_none() {
         sentences.push(format!(
-            "spec.replicas {replicas}: an even number of members tolerates no more failures than {}",
-            replicas - 1
+            "spec.replicas {replicas}: {replicas} members tolerate no more failures than {} do; write {} or {}",
+            replicas - 1,
+            replicas - 1,
+            replicas + 1
         ));
     }
 }
@@ -357,8 +360,8 @@ fn store_moved(change: &Change<'_>, sentences: &mut Vec<String>) {
     .collect();
     if !moved.is_empty() {
         sentences.push(format!(
-            "spec.backup.store: another {} starts an empty backup history",
-            moved.join(" and ")
+            "spec.backup.store moves ({} changed): an empty backup history begins",
+            moved.join(", ")
         ));
     }
 }
@@ -437,7 +440,7 @@ fn weekday_7(view: &View<'_>, sentences: &mut Vec<String>) {
         let schedule = slot.and_then(|slot| slot.text()).and_then(Schedule::read);
         if schedule.is_some_and(|schedule| schedule.weekday_7) {
             sentences.push(format!(
-                "{field}: etcd-backup-restore doesn't know weekday 7, and refuses the schedule"
+                "{field}: etcd-backup-restore doesn't know weekday 7 and refuses the schedule; write *, or 1 to 6"
             ));
         }
     }

@@ -25,7 +25,8 @@ use super::trail::{Trail, TrailError};
 pub enum StartError {
     /// An address can't be listened on.
     #[error(
-        "can't listen on {address}: {cause}: end what listens there, or give another address with {flag}"
+        "can't listen on {address}: {cause}: {remedy}, or give another address with {flag}",
+        remedy = remedy(.cause)
     )]
     Listen {
         /// The address.
@@ -41,6 +42,15 @@ pub enum StartError {
     /// The audit log can't be used.
     #[error(transparent)]
     Audit(#[from] TrailError),
+}
+
+fn remedy(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::AddrInUse => "end what listens there",
+        io::ErrorKind::PermissionDenied => "run as a user who may (ports below 1024 are root's)",
+        io::ErrorKind::AddrNotAvailable => "use an address that this machine has",
+        _ => "check that this machine has addresses of the kind (0.0.0.0 where there is no IPv6)",
+    }
 }
 
 /// Where a server listens: the port is the system's choice where 0 was asked for.

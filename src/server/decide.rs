@@ -40,7 +40,7 @@ impl Judge for Rules {
     }
 
     fn timed_out(&self, stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
-        admission::timed_out(stage, body, limit)
+        admission::timed_out(stage, body, limit, self.audited)
     }
 }
 
@@ -76,13 +76,14 @@ impl Call {
             Ok(outcome) if Instant::now() < self.deadline() => {
                 Ok(Decided { outcome: outcome??, late: false })
             }
-            _ => self.give_up(judge),
+            _ => self.give_up(judge).await,
         }
     }
 
-    fn give_up(&self, judge: &Arc<dyn Judge>) -> Result<Decided, Refusal> {
-        let outcome = catch(|| judge.timed_out(self.stage, &self.body, self.limit))??;
-        Ok(Decided { outcome, late: true })
+    async fn give_up(&self, judge: &Arc<dyn Judge>) -> Result<Decided, Refusal> {
+        let (judging, call) = (Arc::clone(judge), self.clone());
+        let answered = self.run(move || judging.timed_out(call.stage, &call.body, call.limit));
+        Ok(Decided { outcome: answered.await??, late: true })
     }
 
     /// Runs `work` here, or on a thread for blocking work where the body is long. It can't be cancelled: past

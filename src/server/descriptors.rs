@@ -1,9 +1,11 @@
 //! A connection is an open file, and shells start programs with 1,024 of them.
 
+use super::limits::PROBE_CONNECTIONS;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files besides connections to the webhook port: probes, the audit log, certificates, the runtime's own.
-const OTHER_FILES: usize = 192;
+/// Files besides connections to the webhook port: connections to the plain port, and some dozens for the audit log,
+/// certificates, standard streams and the runtime's own, with as many again to spare.
+const OTHER_FILES: usize = PROBE_CONNECTIONS + 64;
 
 /// Raises the limit of open files as far as the system lets this process, and says how many of
 /// `max_connections` can be held then.

@@ -86,21 +86,23 @@ impl Server {
     }
 }
 
-/// Until `https` has ended after it was `told` to, or any task before that. `drain` ends where connections
-/// had to be cut, and says how many.
+/// Until `https` has ended after it was `told` to, or any task before that. `drain` ends when the grace is over,
+/// and says how many connections were cut then.
 async fn run(
     tasks: &mut Tasks,
     told: CancellationToken,
     drain: impl Future<Output = usize>,
 ) -> Result<(), RunError> {
     let mut drain = pin!(drain);
-    let mut cut = 0;
+    let mut cut = None;
     loop {
         tokio::select! {
-            connections = &mut drain, if cut == 0 => cut = connections.max(1),
+            connections = &mut drain, if cut.is_none() => cut = Some(connections),
             Some(Ended { name, result }) = tasks.next() => return match result {
-                Ok(()) if name == "https" && cut > 0 => Err(RunError::Cut(cut)),
-                Ok(()) if name == "https" && told.is_cancelled() => Ok(()),
+                Ok(()) if name == "https" && told.is_cancelled() => match cut {
+                    Some(connections) if connections > 0 => Err(RunError::Cut(connections)),
+                    _ => Ok(()),
+                },
                 Ok(()) => Err(RunError::Ended { name, cause: "without an error".to_owned() }),
                 Err(cause) => Err(RunError::Ended { name, cause }),
             },

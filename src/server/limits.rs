@@ -13,7 +13,7 @@ pub(super) const INLINE_BYTES: usize = 256 * 1024;
 /// than 1 KiB; a proxy may add tokens.
 pub(super) const HEADER_BYTES: usize = 64 * 1024;
 
-/// What of a request that is answered without being read is still taken in, so that the answer isn't lost in
+/// What of a body that turns out too long, or is of another type or too many, is still taken in, so that the answer isn't lost in
 /// a reset of the connection, and the connection can be used again.
 pub(super) const DISCARDED_BYTES: usize = BODY_BYTES;
 

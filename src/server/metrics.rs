@@ -109,8 +109,11 @@ impl Metrics {
         for decided in all_decisions() {
             drop(self.decisions.get_or_create(&decided));
         }
+        for rule in rules::RULES {
+            drop(self.violations.get_or_create(&Rule { rule: rule.id }));
+        }
+        // Ratcheted violations are warnings under their rule's id.
         for id in rules::ids() {
-            drop(self.violations.get_or_create(&Rule { rule: id }));
             drop(self.warnings.get_or_create(&Warning { id }));
         }
         for reason in [Handshake::timeout, Handshake::tls, Handshake::io] {
@@ -176,7 +179,11 @@ impl Metrics {
 
     fn register_own(&mut self) {
         let registry = &mut self.registry;
-        registry.register("etcd_warden_decisions", "Decisions", self.decisions.clone());
+        registry.register(
+            "etcd_warden_decisions",
+            "Reviews decided, by what they were about and what came of it",
+            self.decisions.clone(),
+        );
         registry.register(
             "etcd_warden_rule_violations",
             "Reviews in which a rule was broken",

@@ -75,7 +75,9 @@ impl Readiness {
 
 fn certificate(validity: Validity, now: SystemTime) -> State {
     if validity.has_expired(now) {
-        State::Failed("the served certificate has expired: renew it, it is read again by itself")
+        State::Failed(
+            "the served certificate has expired: replace its files, or restart where the server made them",
+        )
     } else if validity.has_not_begun(now) {
         State::Failed("the served certificate is not valid yet: check the clock, or renew it")
     } else {

@@ -1,13 +1,13 @@
 //! Writes down what was decided, before the answer leaves.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use crate::admission::Outcome;
-use crate::audit::{Bounds, Counters, OpenError, Record, Seen, Sink, Stage};
+use crate::audit::{Bounds, Counters, Decision, Failure, Key, OpenError, Seen, Sink};
 
 use super::Config;
 use super::config::Audit;
@@ -51,22 +51,27 @@ impl Trail {
         let Some(mut record) = outcome.record.take() else { return };
         record.time = format!("{:.3}", jiff::Timestamp::now());
         record.duration_micros = u64::try_from(call.started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        if record.stage == Stage::Mutate && !self.is_new(&record) {
+        let once = (record.decision == Decision::Found).then(|| Key::of(&record));
+        if once.as_ref().is_some_and(|key| !self.seen().is_new(key, Instant::now())) {
             return;
         }
         let Ok(Ok(line)) = call.run(move || Sink::line(&record)).await else {
+            self.counters().failed(Failure::io);
             tracing::error!(uid = %outcome.facts.uid, "audit record can't be made into JSON");
             return;
         };
         let left = call.deadline().saturating_duration_since(tokio::time::Instant::now());
         if let Err(reason) = self.sink.write(line, AUDIT_WAIT.min(left)).await {
             tracing::warn!(uid = %outcome.facts.uid, ?reason, "audit record not written before its answer");
+            if let Some(key) = once.filter(|_| reason.is_loss()) {
+                self.seen().forget(&key);
+            }
         }
     }
 
-    fn is_new(&self, record: &Record) -> bool {
-        // No code that can panic runs while the lock is held.
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(record, Instant::now())
+    // No code that can panic runs while the lock is held.
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes no more records; the thread ends once the rest is written.

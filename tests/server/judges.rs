@@ -39,7 +39,7 @@ impl Judge for Gated {
     }
 
     fn timed_out(&self, stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
-        admission::timed_out(stage, body, limit)
+        admission::timed_out(stage, body, limit, Audited::Rejections)
     }
 }
 
@@ -53,6 +53,6 @@ impl Judge for Panicking {
     }
 
     fn timed_out(&self, stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
-        admission::timed_out(stage, body, limit)
+        admission::timed_out(stage, body, limit, Audited::Rejections)
     }
 }

@@ -37,7 +37,7 @@ fn flags_that_contradict_each_other_end_with_2_and_a_remedy() {
         (&["--allowed-images", ""], &["--allowed-images names nothing"]),
         (&["--audit-required"], &["--audit-log"]),
         (&["--audit-required", "--audit", "off", "--audit-log", "x"], &["--audit off"]),
-        (&["--audit-max-size", "0"], &["--audit-max-size", "at least"]),
+        (&["--audit-max-size", "0"], &["--audit-max-size", "such as 100Mi"]),
         (&["--audit-max-size", "much"], &["100Mi"]),
         (&["--listen", "127.0.0.1:8080"], &["127.0.0.1:8080", "two ports"]),
         (&["--listen", "[::]:8080"], &["two ports"]),

@@ -56,7 +56,7 @@ pub(in crate::etcd) fn container(text: &Slot<Text<'_>>) -> Checked {
     }
     Err(invalid(
         "backup-store",
-        "a container's name is 3 to 63 of A-Z a-z 0-9 . _ -, beginning and ending with a letter or a digit",
+        "a container's name is 3 to 63 characters of A-Z a-z 0-9 . _ -, beginning and ending with a letter or a digit",
     ))
 }
 
