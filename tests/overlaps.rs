@@ -293,6 +293,10 @@ fn mutation_leaves_alone_what_an_update_leaves_alone() {
     for old in [
         members(json!({"name": "src-0", "peerUrls": ["HTTP://LOCALHOST:2380"]})),
         members(json!({"peerUrls": ["HTTP://LOCALHOST:2380"]})),
+        with(
+            members(json!({"peerUrls": ["HTTP://LOCALHOST:2380"]})),
+            &[(&format!("{B}/members/0"), json!("x"))],
+        ),
         members(json!({"name": 5, "peerUrls": ["http://h:2380/"]})),
         with(complete(joining()), &[(&format!("{B}/clientEndpoints"), json!(endpoints))]),
         with(joining(), &[("/spec/etcd/additionalAdvertisePeerURLs", json!([{"urls": ["HTTP://A:1"]}]))]),

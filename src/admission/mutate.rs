@@ -67,9 +67,10 @@ impl Mutation {
     fn bootstrap(&mut self, new: &mut EtcdConfig<'_>, stored: Option<&Bootstrap<'_>>) {
         const BLOCK: &str = "bootstrapWithExistingCluster";
         let Some(bootstrap) = new.bootstrap_with_existing_cluster.get_mut() else { return };
-        let stored_members = stored.and_then(|stored| stored.members.get());
-        let stored_members =
-            StoredLists::new(set(stored_members).map(|member| (member.name.text(), &member.peer_urls)));
+        let stored_members = stored.and_then(|stored| stored.members.get()).into_iter().flatten();
+        let stored_members = StoredLists::new(
+            stored_members.map(|member| member.get().map(|member| (member.name.text(), &member.peer_urls))),
+        );
         for (index, member) in bootstrap.members.get_mut().into_iter().flatten().enumerate() {
             let Some(member) = member.get_mut() else { continue };
             let tokens = [BLOCK.into(), "members".into(), index.into(), "peerUrls".into()];
@@ -78,15 +79,18 @@ impl Mutation {
             self.list(list, &mut member.peer_urls, &stored);
         }
         let endpoints = stored.map(|stored| (Some(""), &stored.client_endpoints));
-        let stored = StoredLists::new(endpoints.into_iter());
+        let stored = StoredLists::new(std::iter::once(endpoints));
         let tokens = [BLOCK.into(), "clientEndpoints".into()];
         let list = List { tokens: &tokens, is_set: true };
         self.list(list, &mut bootstrap.client_endpoints, &stored.list(0, Some(""), true));
     }
 
     fn advertised(&mut self, new: &mut EtcdConfig<'_>, stored: Option<&EtcdConfig<'_>>) {
-        let stored = set(stored.and_then(|stored| stored.additional_advertise_peer_urls.get()));
-        let stored = StoredLists::new(stored.map(|entry| (entry.member_name.text(), &entry.urls)));
+        let stored =
+            stored.and_then(|stored| stored.additional_advertise_peer_urls.get()).into_iter().flatten();
+        let stored = StoredLists::new(
+            stored.map(|entry| entry.get().map(|entry| (entry.member_name.text(), &entry.urls))),
+        );
         for (index, entry) in new.additional_advertise_peer_urls.get_mut().into_iter().flatten().enumerate() {
             let Some(entry) = entry.get_mut() else { continue };
             let tokens = ["additionalAdvertisePeerURLs".into(), index.into(), "urls".into()];
@@ -146,8 +150,10 @@ struct StoredLists<'s, 'a> {
 }
 
 impl<'s, 'a> StoredLists<'s, 'a> {
-    fn new(named: impl Iterator<Item = (Option<&'s str>, &'s Slot<Texts<'a>>)>) -> Self {
-        let lists: Vec<_> = named.map(|(name, list)| (name, list.get())).collect();
+    /// From every entry, also one of the wrong type, so that indices are those of the manifest.
+    fn new(named: impl Iterator<Item = Option<(Option<&'s str>, &'s Slot<Texts<'a>>)>>) -> Self {
+        let lists: Vec<_> =
+            named.map(|entry| entry.map_or((None, None), |(name, list)| (name, list.get()))).collect();
         let mut by_name = HashMap::new();
         for (name, list) in &lists {
             if let (Some(name), Some(list)) = (name, list) {
