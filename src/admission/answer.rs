@@ -171,7 +171,12 @@ impl Answer<'_> {
 
 /// The ids of the rules that were broken, sorted, each once.
 pub(super) fn rule_ids(violations: &[Violation]) -> Vec<&'static str> {
-    let mut ids: Vec<&'static str> = violations.iter().map(|violation| violation.rule).collect();
+    distinct(violations.iter().map(|violation| violation.rule))
+}
+
+/// Ids, sorted, each once.
+pub(super) fn distinct(ids: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut ids: Vec<&'static str> = ids.collect();
     ids.sort_unstable();
     ids.dedup();
     ids

@@ -2,7 +2,7 @@
 
 use super::patch::{Operation, pointer};
 use crate::etcd::{Bootstrap, Etcd, EtcdConfig, Slot, Text};
-use crate::rules::{Address, CANONICAL_URL, Place, Warning, canonical, quoted, shortened};
+use crate::rules::{Address, AddressValue, CANONICAL_URL, Warning, canonical, quoted, shortened};
 use jsonptr::Token;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -191,29 +191,23 @@ impl<'s> Stored<'s> {
     }
 
     /// The stored texts by scheme and address; of several spellings of one, the first.
-    fn by_address(&self) -> HashMap<Key<'_>, &'s str> {
+    fn by_address(&self) -> HashMap<AddressValue<'_>, &'s str> {
         let mut texts = HashMap::with_capacity(self.addresses.len());
         for (address, text) in &self.addresses {
-            texts.entry(key(address)).or_insert(*text);
+            texts.entry(address.value()).or_insert(*text);
         }
         texts
     }
 }
 
-type Key<'a> = (bool, Place<'a>, Option<u16>);
-
-fn key(address: &Address) -> Key<'_> {
-    let (place, port) = address.place();
-    (address.https, place, port)
-}
-
 /// How a URL is written; nothing where it is written so already.
-fn settled(text: &str, stored: &Stored<'_>, by_address: &HashMap<Key<'_>, &str>) -> Option<String> {
+fn settled(text: &str, stored: &Stored<'_>, by_address: &HashMap<AddressValue<'_>, &str>) -> Option<String> {
     if stored.texts.contains(text) {
         return None;
     }
     let canonical = canonical(text);
     let address = Address::read(canonical.as_deref().unwrap_or(text)).ok();
-    let as_stored = address.and_then(|address| by_address.get(&key(&address)).map(|text| (*text).to_owned()));
+    let as_stored =
+        address.and_then(|address| by_address.get(&address.value()).map(|text| (*text).to_owned()));
     as_stored.or(canonical).filter(|written| written != text)
 }

@@ -1,6 +1,6 @@
 //! From a body to an answer, and to what is kept of it.
 
-use super::answer::{Answer, rule_ids};
+use super::answer::{Answer, distinct, rule_ids};
 use super::case::{Case, Change, Target};
 use super::manifest::{self, Manifests};
 use super::mutate::{Mutation, mutate};
@@ -304,9 +304,6 @@ fn finding(violation: Violation) -> Finding {
 impl About {
     fn facts(&self, decision: Decision, code: u16, rules: Vec<&'static str>, warnings: &[Warning]) -> Facts {
         let logged = |text: &str| shortened(&escaped(text), LOGGED_MAX);
-        let mut warnings: Vec<&'static str> = warnings.iter().map(|warning| warning.id).collect();
-        warnings.sort_unstable();
-        warnings.dedup();
         Facts {
             stage: self.stage,
             operation: self.target.operation,
@@ -314,7 +311,7 @@ impl About {
             decision,
             code,
             rules,
-            warnings,
+            warnings: distinct(warnings.iter().map(|warning| warning.id)),
             uid: logged(&self.uid),
             namespace: logged(&self.namespace),
             name: logged(&self.name),

@@ -106,15 +106,15 @@ impl Address {
         Ok(address)
     }
 
-    /// Whether both lead to the same place: by host (case, last dot and IPv6 spelling aside) and port; the
-    /// scheme makes no difference.
-    pub fn same_as(&self, other: &Self) -> bool {
-        self.port == other.port && self.place() == other.place()
-    }
-
-    /// What is compared: equal for two addresses that are the same.
+    /// Where it leads, by host (case, last dot and IPv6 spelling aside) and port: equal for two addresses that are
+    /// the same; the scheme makes no difference.
     pub fn place(&self) -> (Place<'_>, Option<u16>) {
         (place(&self.host), self.port)
+    }
+
+    /// Place and scheme: equal for two URLs that are the same value.
+    pub fn value(&self) -> AddressValue<'_> {
+        (self.https, self.place())
     }
 
     /// Why another pod can't reach this host, if it can't.
@@ -158,6 +158,9 @@ pub fn canonical(text: &str) -> Option<String> {
     let bare = trimmed.strip_suffix('/').unwrap_or(trimmed);
     Address::read(bare).ok().map(|address| address.to_string())
 }
+
+/// What makes two URLs the same value: whether the scheme is `https`, and where they lead.
+pub type AddressValue<'a> = (bool, (Place<'a>, Option<u16>));
 
 /// What a host is, for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -387,7 +390,7 @@ mod tests {
 
     #[test]
     fn the_same_address() {
-        let same = |a: &str, b: &str| Address::read(a).unwrap().same_as(&Address::read(b).unwrap());
+        let same = |a: &str, b: &str| Address::read(a).unwrap().place() == Address::read(b).unwrap().place();
         assert!(same("http://h:1", "https://H.:1"));
         assert!(same("http://[::ffff:10.0.0.1]:1", "http://10.0.0.1:1"));
         assert!(same("http://[2001:db8::1]:1", "http://[2001:DB8:0:0::1]:1"));

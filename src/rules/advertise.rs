@@ -35,15 +35,12 @@ pub(super) fn advertise_peer_urls(view: &View<'_>, _: &Settings, report: &mut Re
 /// A member of this target that exists at its present size.
 fn member(view: &View<'_>, index: usize, entry: &AdvertisedUrls<'_>, report: &mut Report) {
     let field = format!("{ADVERTISED}[{index}].memberName");
-    let Some(own) = view.member_names() else { return named(entry, field, report) };
-    let name = match entry.member_name.text() {
-        None if entry.member_name.is_wrong() => return,
-        None => {
-            report.required(field, format!("write which member the URLs belong to, such as \"{own}-0\""));
-            return;
-        }
-        Some(name) => name,
-    };
+    let own = view.member_names();
+    if entry.member_name.is_absent() {
+        let example = own.map_or_else(|| "main-0".to_owned(), |own| format!("{own}-0"));
+        report.required(&field, format_args!("write which member the URLs belong to, such as \"{example}\""));
+    }
+    let (Some(own), Some(name)) = (own, entry.member_name.text()) else { return };
     let replicas = view.replicas().unwrap_or(0);
     match own.ordinal(name) {
         None => {
@@ -56,13 +53,6 @@ fn member(view: &View<'_>, index: usize, entry: &AdvertisedUrls<'_>, report: &mu
             report.invalid(field, name, detail).with(replicas).about("spec.replicas");
         }
         Some(_) => {}
-    }
-}
-
-/// Where the names of the members can't be told, a member must be named all the same.
-fn named(entry: &AdvertisedUrls<'_>, field: String, report: &mut Report) {
-    if entry.member_name.is_absent() {
-        report.required(field, "write which member the URLs belong to, such as \"main-0\"");
     }
 }
 

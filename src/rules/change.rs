@@ -1,6 +1,6 @@
 //! A change of an object, and when two values are the same.
 
-use super::address::Place;
+use super::address::AddressValue;
 use super::report::Report;
 use super::settings::Settings;
 use super::view::{UrlAt, View};
@@ -65,17 +65,14 @@ pub(super) fn is_within(field: &str, above: &str) -> bool {
 /// read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum UrlKey<'u> {
-    Address(bool, Place<'u>, Option<u16>),
+    Address(AddressValue<'u>),
     Text(&'u str),
 }
 
 impl<'u> UrlKey<'u> {
     pub(super) fn of(url: &'u UrlAt<'_>) -> Self {
         match &url.read {
-            Ok(address) => {
-                let (place, port) = address.place();
-                Self::Address(address.https, place, port)
-            }
+            Ok(address) => Self::Address(address.value()),
             Err(_) => Self::Text(url.text),
         }
     }

@@ -29,7 +29,7 @@ mod text;
 mod view;
 mod warnings;
 
-pub use address::{Address, Fault, Place, canonical};
+pub use address::{Address, AddressValue, Fault, Place, canonical};
 pub use catalogue::{Check, Group, RULES, Rule};
 pub use change::Change;
 pub use judge::{Request, Verdict, judge};

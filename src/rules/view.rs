@@ -2,8 +2,8 @@
 
 use super::address::{Address, Fault};
 use crate::etcd::{
-    AdvertisedUrls, Backup, Bootstrap, Etcd, EtcdConfig, MemberNames, Slot, SourceMember, Spec, Status, Tls,
-    is_rfc1123_label,
+    AdvertisedUrls, Backup, Bootstrap, Etcd, EtcdConfig, MemberNames, Slot, SourceMember, Spec, Status, Text,
+    Tls, is_rfc1123_label,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -96,17 +96,19 @@ impl<'a> View<'a> {
 
     fn read_bootstrap(&mut self, bootstrap: &'a Bootstrap<'a>) {
         self.members = items(&bootstrap.members).collect();
-        self.peer_urls = self.members.iter().flat_map(|(index, member)| peer_urls(*index, member)).collect();
-        self.client_endpoints = items(&bootstrap.client_endpoints)
-            .map(|(index, text)| UrlAt { place: UrlPlace::Client(index), text, read: Address::read(text) })
-            .collect();
+        let peers_of = |&(member, source): &(usize, &'a SourceMember<'a>)| {
+            urls(&source.peer_urls, move |url| UrlPlace::Peer(member, url), Address::with_port)
+        };
+        self.peer_urls = self.members.iter().flat_map(peers_of).collect();
+        self.client_endpoints = urls(&bootstrap.client_endpoints, UrlPlace::Client, Address::read).collect();
     }
 
     fn read_advertised(&mut self) {
         let Some(etcd) = self.config() else { return };
-        self.advertised_urls = items(&etcd.additional_advertise_peer_urls)
-            .flat_map(|(entry, advertised)| advertised_urls(entry, advertised))
-            .collect();
+        let urls_of = |(entry, advertised): (usize, &'a AdvertisedUrls<'a>)| {
+            urls(&advertised.urls, move |url| UrlPlace::Advertised(entry, url), Address::with_port)
+        };
+        self.advertised_urls = items(&etcd.additional_advertise_peer_urls).flat_map(urls_of).collect();
     }
 
     /// `spec`.
@@ -207,20 +209,13 @@ impl<'a> View<'a> {
     }
 }
 
-fn peer_urls<'a>(index: usize, member: &'a SourceMember<'a>) -> impl Iterator<Item = UrlAt<'a>> {
-    items(&member.peer_urls).map(move |(url, text)| UrlAt {
-        place: UrlPlace::Peer(index, url),
-        text,
-        read: Address::with_port(text),
-    })
-}
-
-fn advertised_urls<'a>(entry: usize, advertised: &'a AdvertisedUrls<'a>) -> impl Iterator<Item = UrlAt<'a>> {
-    items(&advertised.urls).map(move |(url, text)| UrlAt {
-        place: UrlPlace::Advertised(entry, url),
-        text,
-        read: Address::with_port(text),
-    })
+/// The URLs of a list as `read` reads them, each at its `place`.
+fn urls<'a>(
+    list: &'a Slot<Vec<Slot<Text<'a>>>>,
+    place: impl Fn(usize) -> UrlPlace,
+    read: fn(&str) -> Result<Address, Fault>,
+) -> impl Iterator<Item = UrlAt<'a>> {
+    items(list).map(move |(index, text)| UrlAt { place: place(index), text, read: read(text) })
 }
 
 /// The entries of a list that are of the right type, with their indices.
