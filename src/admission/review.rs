@@ -4,7 +4,7 @@
 //! uid where a body is odd. Source of the contract: `k8s.io/apiserver`, `pkg/admission/plugin/webhook/request`.
 
 use super::depth;
-use crate::etcd::fields::resource;
+use crate::etcd::fields::read;
 use crate::etcd::{Etcd, Slot, StringMap, Text};
 
 /// `apiVersion` of the reviews that are answered.
@@ -59,7 +59,7 @@ pub enum NoReview {
     LongUid(usize),
 }
 
-resource! {
+read! {
     impl 'a;
     /// The envelope.
     pub(super) struct Review<'a> = "an AdmissionReview" {
@@ -69,7 +69,7 @@ resource! {
     }
 }
 
-resource! {
+read! {
     impl 'a;
     /// The question. The object is read as an Etcd whatever it is; the kind decides later.
     pub(super) struct Request<'a> = "an object" {
@@ -87,7 +87,7 @@ resource! {
     }
 }
 
-resource! {
+read! {
     impl 'a;
     /// Group, version and kind.
     pub(super) struct GroupVersionKind<'a> = "an object" {
@@ -97,7 +97,7 @@ resource! {
     }
 }
 
-resource! {
+read! {
     impl 'a;
     /// Group, version and resource.
     pub(super) struct GroupVersionResource<'a> = "an object" {
@@ -107,7 +107,7 @@ resource! {
     }
 }
 
-resource! {
+read! {
     impl 'a;
     /// Who asks.
     pub(super) struct UserInfo<'a> = "an object" {

@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod banner;
+mod crd;
 mod serve;
 mod signals;
 mod values;
@@ -25,6 +26,8 @@ struct Cli {
 enum Command {
     /// Answer admission reviews (also without a command)
     Serve(Box<serve::Args>),
+    /// Print the custom resource definition
+    Crd(crd::Args),
 }
 
 /// Why a command ended otherwise than well.
@@ -63,6 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let done = match cli.command {
         Command::Serve(args) => serve::run(*args),
+        Command::Crd(args) => crd::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -72,9 +72,9 @@ impl Walk for StringMap<'_> {
     }
 }
 
-/// Declares a struct of the resource. `impl 'a;` names the lifetime of the JSON text; the literal behind the
+/// Declares a struct that is read from JSON. `impl 'a;` names the lifetime of the JSON text; the literal behind the
 /// name says what the struct is, for whoever wrote another type in its place.
-macro_rules! resource {
+macro_rules! read {
     (
         impl $de:lifetime;
         $(#[$meta:meta])*
@@ -84,6 +84,8 @@ macro_rules! resource {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, validator::Validate)]
+        // `kubectl explain` shows a field's documentation as it stands, and knows no Markdown.
+        #[allow(clippy::doc_markdown, rustdoc::bare_urls, rustdoc::invalid_html_tags)]
         $vis struct $name $(<$lt>)? {
             $( $(#[$field_meta])* $vis $field: $crate::etcd::Slot<$type>, )*
         }
@@ -120,4 +122,75 @@ macro_rules! resource {
         }
     };
 }
+pub(crate) use read;
+
+/// Declares a struct of the resource: one that is read, and described in the CRD. A field's documentation is what
+/// `kubectl explain` says of it. A type behind `as` describes a field in the place of its own; what is `unread`
+/// stands in the CRD only.
+macro_rules! resource {
+    (
+        impl $de:lifetime;
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident $(<$lt:lifetime>)? = $expected:literal {
+            $(
+                $(#[doc = $doc:literal])+
+                $(#[validate $check:tt])?
+                $key:literal => $field:ident: $type:ty $(as $described:ty)?,
+            )*
+        }
+        unread {
+            $( $(#[doc = $unread_doc:literal])+ $unread_key:literal: $unread_type:ty, )*
+        }
+    ) => {
+        $crate::etcd::fields::read! {
+            impl $de;
+            $(#[$meta])*
+            $vis struct $name $(<$lt>)? = $expected {
+                $( $(#[doc = $doc])+ $(#[validate $check])? $key => $field: $type, )*
+            }
+        }
+
+        impl $(<$lt>)? $crate::etcd::schema::Schema for $name $(<$lt>)? {
+            fn schema() -> serde_json::Value {
+                $crate::etcd::schema::object(vec![
+                    $( $crate::etcd::schema::property::<$crate::etcd::fields::described!($type $(, $described)?)>($key, &[$($doc),+]), )*
+                    $( $crate::etcd::schema::property::<$unread_type>($unread_key, &[$($unread_doc),+]), )*
+                ])
+            }
+        }
+    };
+}
 pub(crate) use resource;
+
+/// The last of one or two types.
+macro_rules! described {
+    ($type:ty) => {
+        $type
+    };
+    ($type:ty, $described:ty) => {
+        $described
+    };
+}
+pub(crate) use described;
+
+/// Declares what is described in the CRD and read by nothing.
+macro_rules! unread {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $( $(#[doc = $doc:literal])+ $key:literal: $type:ty, )*
+        }
+    ) => {
+        $(#[$meta])*
+        $vis enum $name {}
+
+        impl $crate::etcd::schema::Schema for $name {
+            fn schema() -> serde_json::Value {
+                $crate::etcd::schema::object(vec![
+                    $( $crate::etcd::schema::property::<$type>($key, &[$($doc),+]), )*
+                ])
+            }
+        }
+    };
+}
+pub(crate) use unread;

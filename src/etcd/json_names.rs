@@ -1,9 +1,8 @@
 //! The JSON names of the resource's fields, by their Rust names.
 
-use super::object::{
-    AdvertisedUrls, Backup, Bootstrap, ClientService, Compression, Etcd, EtcdConfig, LeaderElection,
-    Metadata, SecretRef, SharedConfig, SnapshotCompaction, Spec, Store, Tls,
-};
+use super::backup::{Backup, Compression, LeaderElection, SnapshotCompaction, Store};
+use super::config::{AdvertisedUrls, Bootstrap, ClientService, EtcdConfig, SecretRef, Tls};
+use super::object::{Etcd, Metadata, SharedConfig, Spec};
 use super::source_member::SourceMember;
 use super::status::{Condition, MemberStatus, Snapshot, Status};
 

@@ -3,16 +3,22 @@
 //! The API is etcd-druid's. An object is read leniently: a value of the wrong JSON type becomes
 //! [`Slot::Wrong`] where it stands and hides nothing else.
 
+mod backup;
 pub mod checks;
+mod config;
+pub mod crd;
 pub(crate) mod fields;
 mod json_names;
 mod names;
 mod object;
 pub(crate) mod scalar;
+pub(crate) mod schema;
 mod slot;
 mod source_member;
 mod status;
 
+pub use backup::{Backup, Compression, LeaderElection, SnapshotCompaction, Store};
+pub use config::{AdvertisedUrls, Bootstrap, ClientService, EtcdConfig, SecretRef, Tls};
 pub use fields::Path;
 pub use json_names::json_name;
 pub(crate) use names::ordinal;
@@ -20,10 +26,7 @@ pub use names::{
     LABEL_MAX, MemberNames, is_dns1035_label, is_label_value, is_qualified_name, is_rfc1123_label,
     is_rfc1123_subdomain,
 };
-pub use object::{
-    AdvertisedUrls, Backup, Bootstrap, ClientService, Compression, Etcd, EtcdConfig, LeaderElection,
-    Metadata, SecretRef, SharedConfig, SnapshotCompaction, Spec, Store, Tls,
-};
+pub use object::{Etcd, Metadata, SharedConfig, Spec};
 pub use scalar::{Int32, Int64, IntOrText, StringMap, Text};
 pub use slot::{Decode, Json, Slot, Wrong};
 pub use source_member::SourceMember;

@@ -1,10 +1,13 @@
-//! The object: metadata and spec. Fields that no rule reads are not here; what stands in them is passed over.
+//! The object: metadata and spec. A field that no rule reads is `unread`: it is in the CRD, and what stands in it
+//! is passed over here.
 
+use super::backup::Backup;
 use super::checks;
-use super::fields::{Path, Visit, Walk, resource};
+use super::config::EtcdConfig;
+use super::fields::{Path, Visit, Walk, resource, unread};
 use super::scalar::{Int32, Int64, IntOrText, StringMap, Text};
+use super::schema::{Affinity, LabelSelector, TopologySpreadConstraint};
 use super::slot::Slot;
-use super::source_member::SourceMember;
 use super::status::Status;
 use validator::Validate;
 
@@ -12,18 +15,20 @@ resource! {
     impl 'a;
     /// An `Etcd`. Also what a `Scale` is turned into: its `spec.replicas` and nothing else.
     pub struct Etcd<'a> = "an Etcd object" {
-        /// Group and version, `druid.gardener.cloud/v1alpha1`.
+        /// Group and version: druid.gardener.cloud/v1alpha1.
         "apiVersion" => api_version: Text<'a>,
-        /// `Etcd`.
+        /// Kind: Etcd.
         "kind" => kind: Text<'a>,
-        /// What every object has.
+        /// Name, labels and annotations. Services, pods and their labels are named after the object, so that its
+        /// name is a DNS-1035 label of at most 52 characters.
         "metadata" => metadata: Metadata<'a>,
-        /// What is wanted.
+        /// The cluster as it is wanted.
         #[validate(nested)]
         "spec" => spec: Spec<'a>,
-        /// What is.
+        /// The cluster as it was last seen. Written by the controller only.
         "status" => status: Status<'a>,
     }
+    unread {}
 }
 
 resource! {
@@ -47,148 +52,63 @@ resource! {
         /// What must be done before the object goes.
         "finalizers" => finalizers: Vec<Slot<Text<'a>>>,
     }
+    unread {}
 }
 
 resource! {
     impl 'a;
     /// `spec`.
     pub struct Spec<'a> = "an object" {
-        /// Stands before the Etcd's name in the names of its members; immutable.
+        /// Stands before the Etcd's name in the names of its members: with prefix "p", the members of the Etcd
+        /// "main" are p-main-0, p-main-1 and so on. An RFC 1123 label. Set at creation, immutable.
         "memberNamePrefix" => member_name_prefix: Text<'a>,
-        /// Labels of the pods.
+        /// Labels of the pods, beside those that the controller sets. Required; {} for none.
         "labels" => labels: StringMap<'a>,
         /// Annotations of the pods.
         "annotations" => annotations: StringMap<'a>,
-        /// Configuration of etcd.
+        /// Configuration of etcd. Required; {} for the defaults.
         #[validate(nested)]
         "etcd" => etcd: EtcdConfig<'a>,
-        /// Configuration of etcd-backup-restore.
+        /// Backups, and the process that takes them. Required; {} for none.
         #[validate(nested)]
         "backup" => backup: Backup<'a>,
-        /// What both read.
+        /// Settings that etcd and the backup process share.
         #[validate(nested)]
         "sharedConfig" => shared_config: SharedConfig<'a>,
-        /// Number of members; 0 hibernates the cluster.
+        /// Number of members: 1, 3 or 5. 0 hibernates the cluster: its pods end and its data stays. A cluster
+        /// doesn't shrink otherwise.
         "replicas" => replicas: Int32,
-        /// Storage class of the claims; immutable.
+        /// Storage class of the members' volume claims; the cluster's default class if absent. Set at creation,
+        /// immutable.
         "storageClass" => storage_class: Text<'a>,
-        /// Size of a claim, 16Gi if absent.
+        /// Size of each member's volume, such as 20Gi; 16Gi if absent. At least twice the quota leaves room for a
+        /// defragmentation.
         #[validate(custom(function = "checks::quantities"))]
         "storageCapacity" => storage_capacity: IntOrText<'a>,
-        /// Name of the claim template, the Etcd's name if absent; immutable.
+        /// Name of the volume claim template; the Etcd's own name if absent. Claims are called
+        /// <template>-<pod>. Set at creation, immutable.
         "volumeClaimTemplate" => volume_claim_template: Text<'a>,
     }
-}
-
-resource! {
-    impl 'a;
-    /// `spec.etcd`.
-    pub struct EtcdConfig<'a> = "an object" {
-        /// Largest size of the database, 8Gi if absent.
-        #[validate(custom(function = "checks::quantities"))]
-        "quota" => quota: IntOrText<'a>,
-        /// Number of transactions between two snapshots of the log.
-        #[validate(custom(function = "checks::numbers"))]
-        "snapshotCount" => snapshot_count: Int64,
-        /// When the database is defragmented: five-field cron.
-        #[validate(custom(function = "checks::schedules"))]
-        "defragmentationSchedule" => defragmentation_schedule: Text<'a>,
-        /// Port for peers, 2380 if absent.
-        #[validate(custom(function = "checks::ports"))]
-        "serverPort" => server_port: Int32,
-        /// Port for clients, 2379 if absent.
-        #[validate(custom(function = "checks::ports"))]
-        "clientPort" => client_port: Int32,
-        /// Port of the process around etcd, 9095 if absent.
-        #[validate(custom(function = "checks::ports"))]
-        "wrapperPort" => wrapper_port: Int32,
-        /// Image of the etcd container.
-        "image" => image: Text<'a>,
-        /// Never read by etcd-druid.
-        "authSecretRef" => auth_secret_ref: SecretRef<'a>,
-        /// How much etcd measures.
-        #[validate(custom(function = "checks::metrics"))]
-        "metrics" => metrics: Text<'a>,
-        /// TLS towards clients; absent: plain HTTP.
-        "clientUrlTls" => client_url_tls: Tls<'a>,
-        /// TLS between peers; absent: plain HTTP.
-        "peerUrlTls" => peer_url_tls: Tls<'a>,
-        /// Further peer URLs of own members.
-        "additionalAdvertisePeerURLs" => additional_advertise_peer_urls: Vec<Slot<AdvertisedUrls<'a>>>,
-        /// How long one defragmentation may take.
-        #[validate(custom(function = "checks::durations"))]
-        "etcdDefragTimeout" => etcd_defrag_timeout: Text<'a>,
-        /// How often a member reports.
-        #[validate(custom(function = "checks::durations"))]
-        "heartbeatDuration" => heartbeat_duration: Text<'a>,
-        /// The Service that clients use.
-        #[validate(nested)]
-        "clientService" => client_service: ClientService<'a>,
-        /// How bbolt keeps its free pages.
-        #[validate(custom(function = "checks::freelist_type"))]
-        "backendBboltFreelistType" => backend_bbolt_freelist_type: Text<'a>,
-        /// The existing cluster that this one joins.
-        "bootstrapWithExistingCluster" => bootstrap_with_existing_cluster: Bootstrap<'a>,
+    unread {
+        /// Deprecated and read by nothing: pods are selected by labels of the controller's own.
+        "selector": LabelSelector,
+        /// Where the pods may run.
+        "schedulingConstraints": SchedulingConstraints,
+        /// Priority class of the pods, such as system-cluster-critical.
+        "priorityClassName": Text<'static>,
+        /// Whether the containers run as root; otherwise as user and group 65532.
+        "runAsRoot": bool,
     }
 }
 
-resource! {
-    impl 'a;
-    /// `spec.etcd.bootstrapWithExistingCluster`.
-    pub struct Bootstrap<'a> = "an object" {
-        /// The source's members: all of them, each with all of its peer URLs.
-        "members" => members: Vec<Slot<SourceMember<'a>>>,
-        /// Where the source answers clients.
-        "clientEndpoints" => client_endpoints: Vec<Slot<Text<'a>>>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// Further peer URLs of one own member.
-    pub struct AdvertisedUrls<'a> = "an object" {
-        /// Name of the member.
-        "memberName" => member_name: Text<'a>,
-        /// Its further peer URLs.
-        "urls" => urls: Vec<Slot<Text<'a>>>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// Secrets of one TLS endpoint.
-    pub struct Tls<'a> = "an object" {
-        /// Certificate authority.
-        "tlsCASecretRef" => tls_ca_secret_ref: SecretRef<'a>,
-        /// Serving certificate and key.
-        "serverTLSSecretRef" => server_tls_secret_ref: SecretRef<'a>,
-        /// Client certificate and key.
-        "clientTLSSecretRef" => client_tls_secret_ref: SecretRef<'a>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// A reference to a Secret.
-    pub struct SecretRef<'a> = "an object" {
-        /// Its name.
-        "name" => name: Text<'a>,
-        /// Its namespace: the Etcd's own, or absent.
-        "namespace" => namespace: Text<'a>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// `spec.etcd.clientService`.
-    pub struct ClientService<'a> = "an object" {
-        /// Its annotations.
-        "annotations" => annotations: StringMap<'a>,
-        /// Its labels.
-        "labels" => labels: StringMap<'a>,
-        /// Which endpoints are preferred.
-        #[validate(custom(function = "checks::traffic_distribution"))]
-        "trafficDistribution" => traffic_distribution: Text<'a>,
+unread! {
+    /// `spec.schedulingConstraints`.
+    pub(super) struct SchedulingConstraints {
+        /// Nodes and pods that the pods seek or avoid.
+        "affinity": Affinity,
+        /// How the pods spread over zones and nodes. One constraint on kubernetes.io/hostname keeps two members
+        /// from being lost with one node.
+        "topologySpreadConstraints": Vec<TopologySpreadConstraint>,
     }
 }
 
@@ -196,116 +116,15 @@ resource! {
     impl 'a;
     /// `spec.sharedConfig`.
     pub struct SharedConfig<'a> = "an object" {
-        /// `periodic` (if absent) or `revision`.
+        /// How old revisions are compacted: "periodic" (if absent) keeps a span of time, "revision" a number of
+        /// revisions.
         #[validate(custom(function = "checks::auto_compaction_mode"))]
         "autoCompactionMode" => auto_compaction_mode: Text<'a>,
-        /// What is kept: a duration or hours, or a number of revisions; 30m if absent.
+        /// What is kept. In mode periodic a duration such as "30m" or whole hours such as "1", 30m if absent; in
+        /// mode revision a number of revisions such as "1000", required. "0" turns compaction off.
         "autoCompactionRetention" => auto_compaction_retention: Text<'a>,
     }
-}
-
-resource! {
-    impl 'a;
-    /// `spec.backup`.
-    pub struct Backup<'a> = "an object" {
-        /// Port of etcd-backup-restore, 8080 if absent.
-        #[validate(custom(function = "checks::ports"))]
-        "port" => port: Int32,
-        /// TLS of etcd-backup-restore.
-        "tls" => tls: Tls<'a>,
-        /// Where backups go; absent: none are taken.
-        #[validate(nested)]
-        "store" => store: Store<'a>,
-        /// When snapshots are compacted.
-        #[validate(nested)]
-        "snapshotCompaction" => snapshot_compaction: SnapshotCompaction,
-        /// When full snapshots are taken: five-field cron.
-        #[validate(custom(function = "checks::schedules"))]
-        "fullSnapshotSchedule" => full_snapshot_schedule: Text<'a>,
-        /// Which snapshots are kept.
-        #[validate(custom(function = "checks::garbage_collection_policy"))]
-        "garbageCollectionPolicy" => garbage_collection_policy: Text<'a>,
-        /// How many full snapshots the policy `LimitBased` keeps.
-        #[validate(custom(function = "checks::numbers"))]
-        "maxBackupsLimitBasedGC" => max_backups_limit_based_gc: Int32,
-        /// How often snapshots are tidied; 0: never.
-        #[validate(custom(function = "checks::durations_or_off"))]
-        "garbageCollectionPeriod" => garbage_collection_period: Text<'a>,
-        /// How often changes are saved; 0: never.
-        #[validate(custom(function = "checks::durations_or_off"))]
-        "deltaSnapshotPeriod" => delta_snapshot_period: Text<'a>,
-        /// How much of the changes is held in memory before it is saved.
-        #[validate(custom(function = "checks::quantities"))]
-        "deltaSnapshotMemoryLimit" => delta_snapshot_memory_limit: IntOrText<'a>,
-        /// How long saved changes are kept; 0: not at all.
-        #[validate(custom(function = "checks::durations_or_off"))]
-        "deltaSnapshotRetentionPeriod" => delta_snapshot_retention_period: Text<'a>,
-        /// How long a snapshot may take.
-        #[validate(custom(function = "checks::durations"))]
-        "etcdSnapshotTimeout" => etcd_snapshot_timeout: Text<'a>,
-        /// Compression of snapshots.
-        #[validate(nested)]
-        "compression" => compression: Compression<'a>,
-        /// How the sidecars elect their leader.
-        #[validate(nested)]
-        "leaderElection" => leader_election: LeaderElection<'a>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// `spec.backup.store`.
-    pub struct Store<'a> = "an object" {
-        /// Bucket or container.
-        #[validate(custom(function = "checks::container"))]
-        "container" => container: Text<'a>,
-        /// Address of the object store, where it isn't the provider's own.
-        #[validate(custom(function = "checks::endpoint_override"))]
-        "endpointOverride" => endpoint_override: Text<'a>,
-        /// Path in the container; may be empty.
-        "prefix" => prefix: Text<'a>,
-        /// Kind of object store.
-        #[validate(custom(function = "checks::provider"))]
-        "provider" => provider: Text<'a>,
-        /// Credentials.
-        "secretRef" => secret_ref: SecretRef<'a>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// `spec.backup.snapshotCompaction`.
-    pub struct SnapshotCompaction = "an object" {
-        /// Number of events that lead to a compaction.
-        #[validate(custom(function = "checks::numbers"))]
-        "eventsThreshold" => events_threshold: Int64,
-        /// Number of events that lead to a full snapshot.
-        #[validate(custom(function = "checks::numbers"))]
-        "triggerFullSnapshotThreshold" => trigger_full_snapshot_threshold: Int64,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// `spec.backup.compression`.
-    pub struct Compression<'a> = "an object" {
-        /// Algorithm.
-        #[validate(custom(function = "checks::compression_policy"))]
-        "policy" => policy: Text<'a>,
-    }
-}
-
-resource! {
-    impl 'a;
-    /// `spec.backup.leaderElection`.
-    pub struct LeaderElection<'a> = "an object" {
-        /// How often leadership is looked at.
-        #[validate(custom(function = "checks::durations"))]
-        "reelectionPeriod" => reelection_period: Text<'a>,
-        /// How long a connection to etcd may take.
-        #[validate(custom(function = "checks::durations"))]
-        "etcdConnectionTimeout" => etcd_connection_timeout: Text<'a>,
-    }
+    unread {}
 }
 
 impl<'a> Etcd<'a> {

@@ -8,9 +8,11 @@ resource! {
     impl 'a;
     /// A member of the existing cluster.
     pub struct SourceMember<'a> = "an object" {
-        /// Its name, as etcd knows it.
+        /// Its name as etcd knows it ("etcdctl member list"), an RFC 1123 label and not "default".
         "name" => name: Text<'a>,
-        /// Its peer URLs, as etcd knows them.
+        /// Its peer URLs as etcd knows them, such as "https://10.0.0.1:2380": all of them, 1 to 5. https exactly when
+        /// peerUrlTls is set.
         "peerUrls" => peer_urls: Vec<Slot<Text<'a>>>,
     }
+    unread {}
 }

@@ -1,7 +1,8 @@
 //! The status: what the rules about the join and about a cluster's end read of it.
 
-use super::fields::resource;
-use super::scalar::Text;
+use super::fields::{resource, unread};
+use super::scalar::{Int32, Int64, Text};
+use super::schema::{LabelSelector, Time};
 use super::slot::Slot;
 use super::source_member::SourceMember;
 use super::{BOOTSTRAPPED, SOURCES_LEFT};
@@ -10,12 +11,37 @@ resource! {
     impl 'a;
     /// `status`.
     pub struct Status<'a> = "an object" {
-        /// Conditions, in no order; a type may stand there twice.
+        /// What is true of the cluster and what isn't, one entry a type: Ready, AllMembersReady, AllMembersUpdated,
+        /// BackupReady, ClusterIDMismatch, BootstrappedWithExistingCluster and others.
         "conditions" => conditions: Vec<Slot<Condition<'a>>>,
-        /// Members that were seen.
+        /// The members that were seen.
         "members" => members: Vec<Slot<MemberStatus<'a>>>,
-        /// What the join was completed with; written once.
+        /// The record of a completed join: written once, with the condition BootstrappedWithExistingCluster.
         "bootstrapWithExistingCluster" => bootstrap_with_existing_cluster: Snapshot<'a>,
+    }
+    unread {
+        /// Generation of the spec that was last carried out.
+        "observedGeneration": Int64,
+        /// Whether the cluster has quorum and is as it is wanted.
+        "ready": bool,
+        /// Number of members as the StatefulSet wants it.
+        "replicas": Int32,
+        /// Number of members of the present revision.
+        "currentReplicas": Int32,
+        /// Number of members that are ready.
+        "readyReplicas": Int32,
+        /// Labels of the pods, as /scale needs them.
+        "selector": Text<'static>,
+        /// The same labels as an object. Deprecated: see selector.
+        "labelSelector": LabelSelector,
+        /// Whether the members talk to each other with TLS.
+        "peerUrlTLSEnabled": bool,
+        /// The StatefulSet of the members.
+        "etcd": CrossVersionRef,
+        /// The last operation on the object.
+        "lastOperation": LastOperation,
+        /// What went wrong last; empty once it is mended.
+        "lastErrors": Vec<LastError>,
     }
 }
 
@@ -25,8 +51,18 @@ resource! {
     pub struct Condition<'a> = "an object" {
         /// What it is about.
         "type" => kind_of: Text<'a>,
-        /// `True`, `False`, `Unknown`, or anything else.
+        /// True, False or Unknown.
         "status" => value: Text<'a>,
+    }
+    unread {
+        /// Why, in one word.
+        "reason": Text<'static>,
+        /// Why, for a person.
+        "message": Text<'static>,
+        /// When the status last changed.
+        "lastTransitionTime": Time,
+        /// When the condition was last written.
+        "lastUpdateTime": Time,
     }
 }
 
@@ -37,16 +73,69 @@ resource! {
         /// Its name.
         "name" => name: Text<'a>,
     }
+    unread {
+        /// Its id in the cluster: hexadecimal.
+        "id": Text<'static>,
+        /// What it is in the cluster: Leader, Member (a voter) or Learner.
+        "role": Text<'static>,
+        /// Ready, NotReady or Unknown.
+        "status": Text<'static>,
+        /// Why.
+        "reason": Text<'static>,
+        /// When its status last changed.
+        "lastTransitionTime": Time,
+    }
 }
 
 resource! {
     impl 'a;
     /// What the join was completed with.
     pub struct Snapshot<'a> = "an object" {
-        /// When: RFC 3339.
-        "joinedAt" => joined_at: Text<'a>,
+        /// When the join was complete.
+        "joinedAt" => joined_at: Text<'a> as Time,
         /// The source members of that moment.
         "members" => members: Vec<Slot<SourceMember<'a>>>,
+    }
+    unread {}
+}
+
+unread! {
+    /// `status.etcd`.
+    pub(super) struct CrossVersionRef {
+        /// Its API version.
+        "apiVersion": Text<'static>,
+        /// Its kind.
+        "kind": Text<'static>,
+        /// Its name.
+        "name": Text<'static>,
+    }
+}
+
+unread! {
+    /// `status.lastOperation`.
+    pub(super) struct LastOperation {
+        /// Create, Reconcile or Delete.
+        "type": Text<'static>,
+        /// Processing, Succeeded, Error or Requeue.
+        "state": Text<'static>,
+        /// What is being done, for a person.
+        "description": Text<'static>,
+        /// Identity of this run, as it stands in the controller's log.
+        "runID": Text<'static>,
+        /// When this was written.
+        "lastUpdateTime": Time,
+    }
+}
+
+unread! {
+    /// One of `status.lastErrors`.
+    pub(super) struct LastError {
+        /// Which step went wrong.
+        "code": Text<'static>,
+        /// How, for a person.
+        "description": Text<'static>,
+        /// When it was seen.
+        "observedAt": Time,
     }
 }
 

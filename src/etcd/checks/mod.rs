@@ -9,13 +9,15 @@ mod schedule;
 mod store;
 
 pub use duration::{Duration, durations, durations_or_off};
+pub use enums::words;
 pub(super) use enums::{
     auto_compaction_mode, compression_policy, freelist_type, garbage_collection_policy, metrics,
     traffic_distribution,
 };
 pub use quantity::{Quantity, quantities};
+pub(super) use schedule::schedule_pattern;
 pub use schedule::{Schedule, schedules};
-pub(super) use store::{container, endpoint_override, provider};
+pub(super) use store::{PROVIDERS, container, endpoint_override, provider};
 
 use super::scalar::{Int, Int32};
 use super::slot::Slot;

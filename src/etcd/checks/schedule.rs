@@ -60,6 +60,48 @@ impl Field {
     }
 }
 
+impl Field {
+    /// The same as a regular expression.
+    fn pattern(&self) -> String {
+        let from = one_of(self.stepped.0, self.stepped.1);
+        let step = one_of(1, self.step);
+        let ranges: Vec<String> =
+            self.group_bounds().map(|(low, high)| self.range_pattern(low, high)).collect();
+        format!(r"(\*|{}|{}|({from}|\*)/{step})", one_of(self.numbers.0, self.numbers.1), ranges.join("|"))
+    }
+
+    /// First and last number of every group.
+    fn group_bounds(&self) -> impl Iterator<Item = (u64, u64)> {
+        let begins = std::iter::once(self.numbers.0).chain(self.groups.iter().copied());
+        let ends = self.groups.iter().map(|begin| begin - 1).chain([self.numbers.1]);
+        begins.zip(ends)
+    }
+
+    /// A range that begins in one group ends there or in a later one.
+    fn range_pattern(&self, low: u64, high: u64) -> String {
+        format!("{}-{}", one_of(low, high.min(self.range_begin)), one_of(low, self.numbers.1))
+    }
+}
+
+/// One of these numbers below 100, without leading zeros, as a regular expression: `([0-9]|[1-5][0-9])`.
+fn one_of(low: u64, high: u64) -> String {
+    let class = |from: u64, to: u64| if from == to { from.to_string() } else { format!("[{from}-{to}]") };
+    let decades =
+        (low / 10..=high / 10).map(|tens| (tens, low.max(tens * 10) % 10, high.min(tens * 10 + 9) % 10));
+    let parts: Vec<String> = decades
+        .map(
+            |(tens, from, to)| if tens == 0 { class(from, to) } else { format!("{tens}{}", class(from, to)) },
+        )
+        .collect();
+    format!("({})", parts.join("|"))
+}
+
+/// What a schedule is, as a regular expression: for the CRD.
+pub(in crate::etcd) fn schedule_pattern() -> String {
+    let fields: Vec<String> = FIELDS.iter().map(Field::pattern).collect();
+    format!("^{}$", fields.join(r"[ \t\n\f\r]+"))
+}
+
 fn within(text: &str, (low, high): (u64, u64)) -> Option<u64> {
     ordinal(text).filter(|number| (low..=high).contains(number))
 }

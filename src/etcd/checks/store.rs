@@ -7,7 +7,7 @@ use crate::etcd::slot::Slot;
 use url::Url;
 
 /// The spellings that etcd-druid knows, one family a line.
-const PROVIDERS: [&str; 24] = [
+pub(in crate::etcd) const PROVIDERS: [&str; 24] = [
     "aws",
     "S3",
     "s3",

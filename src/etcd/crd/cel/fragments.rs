@@ -1,0 +1,63 @@
+//! Pieces of expressions: what several of them say.
+//!
+//! The API server bounds the cost of an expression before it takes it, and knows sizes only of what is reached by
+//! plain field paths: hence `has` chains, and no optional navigation into anything that is iterated.
+
+use super::literal;
+use crate::etcd::BOOTSTRAPPED;
+
+/// Path of the existing cluster.
+pub(super) const BOOTSTRAP: &str = "spec.etcd.bootstrapWithExistingCluster";
+
+/// Whether a field and everything above it is there: `has(o.spec) && has(o.spec.etcd)`.
+pub(super) fn has(object: &str, path: &str) -> String {
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+    let parts: Vec<String> =
+        ends.map(|end| format!("has({object}.{})", path.get(..end).unwrap_or(path))).collect();
+    format!("({})", parts.join(" && "))
+}
+
+/// Whether a stored object's join is complete: one status of the condition, and it is True.
+fn complete() -> String {
+    format!(
+        "({} && oldSelf.status.conditions.exists(c, c.type == '{BOOTSTRAPPED}') && \
+         oldSelf.status.conditions.all(c, c.type != '{BOOTSTRAPPED}' || c.status == 'True'))",
+        has("oldSelf", "status.conditions")
+    )
+}
+
+/// Whether the stored object isn't joining: it names no existing cluster, or is through with the join.
+pub(super) fn not_joining() -> String {
+    format!("!{} || {}", has("oldSelf", BOOTSTRAP), complete())
+}
+
+/// A URL spelled so that upper case, and a last dot of the host before a port, make no difference.
+fn plain(url: &str) -> String {
+    format!("{url}.lowerAscii().replace('.:', ':')")
+}
+
+/// A condition on a URL as `plain` spells it, under the name `p`. Spelled once, since its cost counts.
+pub(super) fn with_plain(url: &str, condition: &str) -> String {
+    format!("[{}].all(p, {condition})", plain(url))
+}
+
+/// Whether a URL is the one that [`with_plain`] spelled.
+pub(super) fn is_plain(url: &str) -> String {
+    format!("{} == p", plain(url))
+}
+
+/// Whether two lists of URLs, each without duplicates, hold the same ones.
+pub(super) fn same_urls(one: &str, other: &str) -> String {
+    let found = with_plain("u", &format!("{other}.exists(v, {})", is_plain("v")));
+    format!("(size({one}) == size({other}) && {one}.all(u, u in {other} || {found}))")
+}
+
+/// A text in quotes, cut where it is long.
+pub(super) fn quoted(text: &str) -> String {
+    format!(r#"'"' + (size({text}) > 100 ? {text}.substring(0, 100) + '…' : {text}) + '"'"#)
+}
+
+/// Whether a text matches a regular expression.
+pub(super) fn matches(text: &str, pattern: &str) -> String {
+    format!("{text}.matches({})", literal(pattern))
+}
