@@ -14,6 +14,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
+    use etcd_warden::etcd::crd::{BOUNDS, Enforcement, TYPE_RULE, cel::validations};
     use etcd_warden::rules::{Group, RULES, WARNINGS, WarningCheck};
 
     use super::support::{client, start};
@@ -56,6 +57,52 @@ mod tests {
             WarningCheck::Changed(_) => "UPDATE",
             WarningCheck::Deleted(_) => "DELETE",
             WarningCheck::Elsewhere => "any",
+        }
+    }
+
+    /// Where each rule is enforced, as a table.
+    fn walls() -> String {
+        let mut text =
+            String::from("| rule | full | structural | not seen by the CRD |\n|---|---|---|---|\n");
+        for rule in RULES {
+            let by = Enforcement::of(rule.id);
+            let full = match (by.schema, by.cel) {
+                (true, true) => "schema, CEL",
+                (true, false) => "schema",
+                (false, true) => "CEL",
+                (false, false) => "",
+            };
+            let structural = match (by.structural, rule.id == TYPE_RULE) {
+                (true, _) => "CEL",
+                (_, true) => "schema",
+                _ => "",
+            };
+            let _ = writeln!(
+                text,
+                "| `{}` | {full} | {structural} | {} |",
+                rule.id,
+                rule.beyond_crd.unwrap_or_default()
+            );
+        }
+        text
+    }
+
+    #[test]
+    fn the_walls_are_documented() {
+        check_part("docs/rules/crd.md", "walls", &walls());
+    }
+
+    /// A rule that the CRD doesn't enforce says why.
+    #[test]
+    fn every_rule_is_enforced_by_the_crd_or_says_why_not() {
+        for rule in RULES {
+            let by = Enforcement::of(rule.id);
+            assert!(by.schema || by.cel || rule.beyond_crd.is_some(), "{} is nowhere in the CRD", rule.id);
+        }
+        let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+        let named = BOUNDS.iter().filter_map(|bound| bound.rule);
+        for id in named.chain(validations().iter().map(|validation| validation.rule)) {
+            assert!(ids.contains(id), "the CRD names {id}, which is no rule");
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Rule {
     pub scale: bool,
     /// What it demands, in one sentence.
     pub summary: &'static str,
+    /// What the CRD alone can't see of it, and why: half a sentence; nothing where the CRD says it all.
+    pub beyond_crd: Option<&'static str>,
 }
 
 /// What a rule looks at, and the function that looks.
@@ -91,11 +93,16 @@ impl Rule {
 }
 
 const fn rule(id: &'static str, group: Group, checks: &'static [Check], summary: &'static str) -> Rule {
-    Rule { id, group, checks, scale: false, summary }
+    Rule { id, group, checks, scale: false, summary, beyond_crd: None }
 }
 
 const fn on_scale_too(rule: Rule) -> Rule {
     Rule { scale: true, ..rule }
+}
+
+/// The CRD says nothing of this, or not all of it.
+const fn beyond_crd(rule: Rule, why: &'static str) -> Rule {
+    Rule { beyond_crd: Some(why), ..rule }
 }
 
 use Check::{Changed, Created, Deleted, Field, Frozen, Object, Status};
@@ -166,11 +173,14 @@ pub const RULES: &[Rule] = &[
         &[Object(source_urls::bootstrap_peer_url_scheme)],
         "A peer URL is `https` exactly when `spec.etcd.peerUrlTls` is set.",
     ),
-    rule(
-        "bootstrap-peer-url-unique",
-        Joining,
-        &[Object(source_urls::bootstrap_peer_url_unique)],
-        "No peer URL stands twice, in one member or in two.",
+    beyond_crd(
+        rule(
+            "bootstrap-peer-url-unique",
+            Joining,
+            &[Object(source_urls::bootstrap_peer_url_unique)],
+            "No peer URL stands twice, in one member or in two.",
+        ),
+        "two spellings of one IPv6 address are not compared: the cost of 50 URLs with each other is bounded",
     ),
     rule(
         "bootstrap-peer-url-host",
@@ -178,11 +188,14 @@ pub const RULES: &[Rule] = &[
         &[Object(source_urls::bootstrap_peer_url_host)],
         "A peer URL's host can be reached from another pod.",
     ),
-    rule(
-        "bootstrap-peer-url-own",
-        Joining,
-        &[Object(source_urls::bootstrap_peer_url_own)],
-        "A source's peer URL isn't an address of this Etcd itself.",
+    beyond_crd(
+        rule(
+            "bootstrap-peer-url-own",
+            Joining,
+            &[Object(source_urls::bootstrap_peer_url_own)],
+            "A source's peer URL isn't an address of this Etcd itself.",
+        ),
+        "CEL sees no namespace: own names followed by one are not recognized",
     ),
     rule(
         "bootstrap-client-endpoints",
@@ -214,11 +227,14 @@ pub const RULES: &[Rule] = &[
         &[Object(source_urls::bootstrap_client_endpoint_host)],
         "A client endpoint's host can be reached from another pod.",
     ),
-    rule(
-        "bootstrap-client-endpoint-own",
-        Joining,
-        &[Object(source_urls::bootstrap_client_endpoint_own)],
-        "A client endpoint isn't this Etcd itself.",
+    beyond_crd(
+        rule(
+            "bootstrap-client-endpoint-own",
+            Joining,
+            &[Object(source_urls::bootstrap_client_endpoint_own)],
+            "A client endpoint isn't this Etcd itself.",
+        ),
+        "CEL sees no namespace: own names followed by one are not recognized",
     ),
     rule(
         "bootstrap-replicas-frozen",
@@ -250,35 +266,50 @@ pub const RULES: &[Rule] = &[
         &[Changed(image::image_minor_jump)],
         "etcd's minor version stays or rises by one.",
     ),
-    rule(
-        "image-allowed",
-        Life,
-        &[Object(image::image_allowed)],
-        "The image begins with a prefix of `--allowed-images`, where that is set.",
+    beyond_crd(
+        rule(
+            "image-allowed",
+            Life,
+            &[Object(image::image_allowed)],
+            "The image begins with a prefix of `--allowed-images`, where that is set.",
+        ),
+        "the allowed prefixes are a flag of the server",
     ),
-    rule(
-        "leave-finalizer-held",
-        Life,
-        &[Changed(end::leave_finalizer_held)],
-        "While members are known, only the loop removes the finalizer `etcd-warden.dev/leave`.",
+    beyond_crd(
+        rule(
+            "leave-finalizer-held",
+            Life,
+            &[Changed(end::leave_finalizer_held)],
+            "While members are known, only the loop removes the finalizer `etcd-warden.dev/leave`.",
+        ),
+        "CEL sees neither finalizers, annotations nor who asks",
     ),
-    rule(
-        "joined-hibernate",
-        Life,
-        &[Changed(end::joined_hibernate)],
-        "A joined Etcd isn't hibernated where the sources alone would have no quorum.",
+    beyond_crd(
+        rule(
+            "joined-hibernate",
+            Life,
+            &[Changed(end::joined_hibernate)],
+            "A joined Etcd isn't hibernated where the sources alone would have no quorum.",
+        ),
+        "CEL sees no annotations, so that nobody could give up the quorum on purpose",
     ),
-    rule(
-        "joined-delete",
-        Life,
-        &[Deleted(end::joined_delete)],
-        "A joined Etcd isn't deleted where the sources alone would have no quorum.",
+    beyond_crd(
+        rule(
+            "joined-delete",
+            Life,
+            &[Deleted(end::joined_delete)],
+            "A joined Etcd isn't deleted where the sources alone would have no quorum.",
+        ),
+        "a CRD says nothing of deletion",
     ),
-    rule(
-        "deletion-protected",
-        Life,
-        &[Deleted(end::deletion_protected)],
-        "An Etcd that is protected from deletion isn't deleted.",
+    beyond_crd(
+        rule(
+            "deletion-protected",
+            Life,
+            &[Deleted(end::deletion_protected)],
+            "An Etcd that is protected from deletion isn't deleted.",
+        ),
+        "a CRD says nothing of deletion",
     ),
     rule(
         "member-name-prefix-immutable",
@@ -311,11 +342,14 @@ pub const RULES: &[Rule] = &[
         "`memberNamePrefix` is an RFC 1123 label, and no member's name is longer than 63 characters.",
     ),
     rule("labels", Rest, &[Object(object::labels)], "`labels` is present; keys and values are well-formed."),
-    rule(
-        "tls-secret-refs",
-        Rest,
-        &[Object(secrets::tls_secret_refs)],
-        "References to Secrets are complete and stay in the Etcd's namespace.",
+    beyond_crd(
+        rule(
+            "tls-secret-refs",
+            Rest,
+            &[Object(secrets::tls_secret_refs)],
+            "References to Secrets are complete and stay in the Etcd's namespace.",
+        ),
+        "CEL sees no namespace, so that it can not tell a foreign one",
     ),
     rule("ports", Rest, &[Field, Object(ports::ports)], "Ports are 1 to 65535 and pairwise different."),
     rule("quantities", Rest, &[Field], "Quantities can be read and are above 0."),

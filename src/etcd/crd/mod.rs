@@ -82,6 +82,33 @@ pub fn definition(strength: Strength, with_cel: bool) -> Result<Value, NoSuchFie
     }))
 }
 
+/// Rule that the types themselves enforce.
+pub const TYPE_RULE: &str = "type";
+
+/// What of the full CRD enforces a rule, wholly or in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enforcement {
+    /// The schema: its answers bear no rule's id.
+    pub schema: bool,
+    /// CEL: its answers end with the rule's id.
+    pub cel: bool,
+    /// CEL in the structural CRD too.
+    pub structural: bool,
+}
+
+impl Enforcement {
+    /// Of a rule of the catalogue, by its id.
+    pub fn of(rule: &str) -> Self {
+        let validations = cel::validations();
+        let mut of_rule = validations.iter().filter(|validation| validation.rule == rule).peekable();
+        Self {
+            schema: rule == TYPE_RULE || BOUNDS.iter().any(|bound| bound.rule == Some(rule)),
+            cel: of_rule.peek().is_some(),
+            structural: of_rule.any(|validation| validation.stands == In::Both),
+        }
+    }
+}
+
 /// The schema of the object.
 pub fn schema(strength: Strength, with_cel: bool) -> Result<Value, NoSuchField> {
     let mut schema = Etcd::schema();
