@@ -67,27 +67,41 @@ claim() { # claim [N]
   exec {all}<&-
 }
 
+# Whether beds can be had here; the message is what to do about it.
+check() {
+  require_root
+  is_built || die 'not everything is built that the pins name: run tests/cluster/bed build (as root, with Go)'
+}
+
 up() { # up [N] [OPTION…]
   local number='' tied='' supervisor
   nodes=1 minor=$node_minor
   local flags=()
   while (($#)); do
     case $1 in
-    --nodes) nodes=${2:?--nodes takes 1 or 2} && shift ;;
-    --kubernetes) minor=${2:?--kubernetes takes 1.34, 1.36 or 1.37} && shift ;;
+    --nodes)
+      [[ ${2:-} = [12] ]] || die "--nodes takes 1 or 2, not '${2:-}'"
+      nodes=$2 && shift
+      ;;
+    --kubernetes)
+      [ -d "$here/modules/kubernetes-${2:-}" ] || die "--kubernetes takes 1.34, 1.36 or 1.37, not '${2:-}'"
+      minor=$2 && shift
+      ;;
     --control-plane) nodes=0 ;;
-    --apiserver-flag) flags+=("${2:?--apiserver-flag takes a flag of kube-apiserver}") && shift ;;
+    --apiserver-flag)
+      [[ ${2:-} = --* ]] || die "--apiserver-flag takes a flag of kube-apiserver, such as --v=4, not '${2:-}'"
+      flags+=("$2") && shift
+      ;;
     --tied) tied=tied ;;
     [1-9]*) number=$1 ;;
     *) die "up doesn't know $1: bed --help lists what it takes" ;;
     esac
     shift
   done
-  require_root
-  is_built || die 'not everything is built that the pins name: run tests/cluster/bed build'
+  check
   [ "$minor" = "$node_minor" ] || nodes=0
-  [ -d "$(part_dir "kubernetes-$minor")" ] || die "there is no Kubernetes $minor here: 1.34, 1.36 and 1.37 are"
   claim "$number"
+  ln -s "$(part_dir "kubernetes-$node_minor")/kubectl" "$run/kubectl"
   printf 'nodes=%s\nminor=%s\n' "$nodes" "$minor" >"$run/options"
   # mapfile reads an empty list from an empty file.
   ((${#flags[@]} == 0)) || printf '%s\n' "${flags[@]}" >"$run/apiserver-flags"
