@@ -104,11 +104,18 @@ require_root() {
   ((EUID == 0)) || die "needs root (namespaces, mounts, packages), and this is user $EUID: run it with sudo"
 }
 
+# Go since 1.21 fetches the toolchain that it is told to use.
+require_go() {
+  local remedy="install $go_toolchain, or Go 1.21 or newer with a way to a module proxy, and run bed build again"
+  command -v go >/dev/null || die "no go in PATH: $remedy"
+  GOTOOLCHAIN=$go_toolchain go version | grep -qF "$go_toolchain" || die "$(go version) can't stand in for $go_toolchain: $remedy"
+}
+
 # One build at a time on a machine; the second finds everything made.
 build() {
   local name
   require_root
-  command -v go >/dev/null || die "no go in PATH: install Go ($go_toolchain, or one that can fetch it) and run bed build again"
+  require_go
   mkdir -p "$home/parts"
   exec {building}<"$home/parts"
   flock "$building"
