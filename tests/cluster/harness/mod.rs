@@ -2,7 +2,7 @@
 //!
 //! A scenario that needs a bed begins with `let Some(bed) = Bed::shared() else { return };`: where beds can't be had,
 //! one line says what to install or run, and the scenarios pass without having run. `ETCD_WARDEN_BED=required`, and
-//! `CI`, make that a failure.
+//! `CI`, make that a failure; `ETCD_WARDEN_BED=off` runs none.
 
 mod audit;
 mod bed;

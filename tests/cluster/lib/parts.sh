@@ -62,8 +62,7 @@ ingredients() {
   image-etcd-*)
     declare -f etcd_image
     cat "$here/lib/image"
-    part_dir "${1#image-}"
-    part_dir etcd-3.6
+    basename -a "$(part_dir "${1#image-}")" "$(part_dir etcd-3.6)"
     ;;
   *) cat "$here/modules/$1"/* ;;
   esac
