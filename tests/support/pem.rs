@@ -43,8 +43,18 @@ impl Authority {
     }
 
     pub fn sign_for(&self, common_name: &str, from: SystemTime, to: SystemTime) -> Pair {
+        self.issue("localhost", common_name, from, to)
+    }
+
+    /// A certificate for a host, a name or an address.
+    pub fn sign_host(&self, host: &str) -> Pair {
+        let now = SystemTime::now();
+        self.issue(host, host, now - HOUR, now + HOUR)
+    }
+
+    fn issue(&self, host: &str, common_name: &str, from: SystemTime, to: SystemTime) -> Pair {
         let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        let mut params = CertificateParams::new([host.to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, common_name);
         params.not_before = from.into();
         params.not_after = to.into();

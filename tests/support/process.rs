@@ -21,7 +21,10 @@ pub struct Process {
 
 /// The command, in `directory`, without anything from the environment that it could read.
 pub fn command(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_etcd-warden"));
+    clean(Command::new(env!("CARGO_BIN_EXE_etcd-warden")), directory)
+}
+
+fn clean(mut command: Command, directory: &Path) -> Command {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ETCD_WARDEN_") {
             command.env_remove(name);
@@ -33,8 +36,20 @@ pub fn command(directory: &Path) -> Command {
 
 /// Starts the program in `directory` on ports of the system's choice, and waits until it listens.
 pub fn spawn(directory: &Path, arguments: &[&str]) -> Process {
-    let mut command = command(directory);
-    command.args(["--listen", "127.0.0.1:0", "--probes-listen", "127.0.0.1:0", "--log-format", "json"]);
+    listen(command(directory), directory, "127.0.0.1", arguments)
+}
+
+/// The same on another address of this machine. It ends with the thread that starts it, however that ends: one that
+/// others can reach must not outlive a test that was killed.
+pub fn spawn_on(host: &str, directory: &Path, arguments: &[&str]) -> Process {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--", env!("CARGO_BIN_EXE_etcd-warden")]);
+    listen(clean(command, directory), directory, host, arguments)
+}
+
+fn listen(mut command: Command, directory: &Path, host: &str, arguments: &[&str]) -> Process {
+    let address = format!("{host}:0");
+    command.args(["--listen", &address, "--probes-listen", &address, "--log-format", "json"]);
     command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (tell, told) = mpsc::channel();

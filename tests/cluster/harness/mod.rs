@@ -1,0 +1,21 @@
+//! Real clusters for tests: beds, namespaces on them, the program as their webhook, and what to wait with.
+//!
+//! A scenario that needs a bed begins with `let Some(bed) = Bed::shared() else { return };`: where beds can't be had,
+//! one line says what to install or run, and the scenarios pass without having run. `ETCD_WARDEN_BED=required`, and
+//! `CI`, make that a failure; `ETCD_WARDEN_BED=off` runs none.
+
+mod audit;
+mod bed;
+mod kubectl;
+mod namespace;
+mod traces;
+mod wait;
+mod warden;
+
+pub use audit::{Mark, Write};
+pub use bed::{Bed, Options, can_be_had};
+pub use kubectl::Output;
+pub use namespace::Namespace;
+pub use traces::Traces;
+pub use wait::eventually;
+pub use warden::{Warden, fixture};

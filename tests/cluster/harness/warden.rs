@@ -1,0 +1,121 @@
+//! The program as a bed's webhook, called by URL.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Namespace, eventually};
+use crate::support::pem::Authority;
+use crate::support::process::{self, Process};
+
+/// A server of the program that judges one namespace's Etcds. Its registration ends before it does, or nothing could
+/// delete what is left.
+pub struct Warden<'a> {
+    pub process: Process,
+    /// Holds its certificate.
+    _directory: TempDir,
+    ca: String,
+    namespace: &'a Namespace<'a>,
+}
+
+impl<'a> Warden<'a> {
+    /// Starts the program with further arguments, registers it, and waits until the API server calls it.
+    #[track_caller]
+    pub fn judging(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let host = namespace.bed.host();
+        let authority = Authority::new("test CA");
+        let (certificate, key) = authority.sign_host(&host).write(directory.path(), "server");
+        let certificate = ["--tls-cert", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+        let arguments = [&certificate, arguments].concat();
+        let process = process::spawn_on(&host, directory.path(), &arguments);
+        let warden =
+            Self { process, _directory: directory, ca: BASE64_STANDARD.encode(&authority.pem), namespace };
+        warden.register();
+        warden
+    }
+
+    fn register(&self) {
+        let validate = json!([
+            rule(&["CREATE", "UPDATE", "DELETE"], &["etcds"]),
+            rule(&["UPDATE"], &["etcds/status", "etcds/scale"]),
+        ]);
+        let mutate = json!([rule(&["CREATE", "UPDATE"], &["etcds"])]);
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": [
+            self.configuration("Validating", "validate", "Fail", &validate),
+            self.configuration("Mutating", "mutate", "Ignore", &mutate),
+        ]});
+        self.namespace.bed.apply(&list.to_string());
+        eventually(Duration::from_secs(20), "the API server calls both webhooks", || self.is_called());
+    }
+
+    fn configuration(&self, kind: &str, hook: &str, failure_policy: &str, rules: &Value) -> Value {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": format!("{kind}WebhookConfiguration"),
+            "metadata": {"name": self.namespace.name},
+            "webhooks": [{
+                "name": format!("{hook}.etcd-warden.dev"),
+                "clientConfig": {"url": format!("https://{}/{hook}", self.process.https), "caBundle": self.ca},
+                "rules": rules,
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.namespace.name}},
+                "failurePolicy": failure_policy,
+                "sideEffects": "None",
+                "timeoutSeconds": 5,
+                "admissionReviewVersions": ["v1"],
+            }],
+        })
+    }
+
+    /// Both at once: mutation warns of the URL that it writes otherwise, validation refuses the eleventh member, which
+    /// a CRD without a schema lets pass.
+    fn is_called(&self) -> Result<(), String> {
+        let mut probe = fixture("bootstrap-members/rejected-eleven-members.json");
+        probe["spec"]["etcd"]["bootstrapWithExistingCluster"]["clientEndpoints"] =
+            json!(["HTTP://10.0.0.1:2379"]);
+        let said = self.create(&probe, &["--dry-run=server"]).stderr;
+        let has = |what: &str| said.contains(what).then_some(()).ok_or_else(|| said.clone());
+        has("[canonical-url]").and_then(|()| has("[bootstrap-members]"))
+    }
+
+    /// `kubectl create` of an object in the namespace that is judged.
+    pub fn create(&self, object: &Value, arguments: &[&str]) -> super::Output {
+        let arguments = [&["create", "--filename", "-"], arguments].concat();
+        self.namespace.kubectl_with(&arguments, &object.to_string())
+    }
+}
+
+impl Drop for Warden<'_> {
+    fn drop(&mut self) {
+        let configurations = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
+        self.namespace.bed.kubectl(&["delete", configurations, &self.namespace.name]);
+    }
+}
+
+fn rule(operations: &[&str], resources: &[&str]) -> Value {
+    json!({
+        "apiGroups": ["druid.gardener.cloud"],
+        "apiVersions": ["v1alpha1"],
+        "operations": operations,
+        "resources": resources,
+    })
+}
+
+/// The object of a fixture, as somebody would have written it: without what the API server fills in.
+pub fn fixture(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    let review: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let mut object = review["request"]["object"].clone();
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    for filled_in in
+        ["namespace", "uid", "generation", "creationTimestamp", "managedFields", "resourceVersion"]
+    {
+        metadata.remove(filled_in);
+    }
+    object
+}

@@ -1,0 +1,173 @@
+# shellcheck shell=bash
+# Beds as the machine sees them. A bed is alive as long as its supervisor holds the lock on its folder; numbers are
+# given, and dead beds removed, under the lock on the folder of all beds.
+
+# The folder of all beds, locked until the descriptor is closed.
+lock_state() {
+  mkdir -p "$state"
+  exec {all}<"$state"
+  flock "$all"
+}
+
+is_alive() { # is_alive N
+  [ -d "$state/$1" ] && ! flock --shared --nonblock "$state/$1" true
+}
+
+group_of() { echo "etcd-warden-bed-$1"; }
+
+# Mount points of control group hierarchies, of either version.
+hierarchies() {
+  grep -E '^[^ ]+ [^ ]+ cgroup2? ' /proc/self/mounts | cut -d ' ' -f 2
+}
+
+remove_groups() { # remove_groups N
+  local hierarchy
+  for hierarchy in $(hierarchies); do
+    find "$hierarchy/$(group_of "$1")" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+  done
+}
+
+# What a dead bed leaves: its namespaces took processes, mounts and routes with them.
+remove_rest() { # remove_rest N
+  ip link delete "bed$1" 2>/dev/null || true
+  remove_groups "$1"
+  rm -rf "${state:?}/$1"
+}
+
+# With the lock on all beds held.
+sweep() {
+  local folder
+  for folder in "$state"/*/; do
+    [ ! -d "$folder" ] || is_alive "$(basename "$folder")" || remove_rest "$(basename "$folder")"
+  done
+}
+
+free_number() {
+  local number
+  for ((number = 1; number <= 250; number++)); do
+    # Other programs may use these networks too.
+    if [ ! -e "$state/$number" ] && [ -z "$(ip address show to "10.199.$number.0/24")" ]; then
+      echo "$number"
+      return
+    fi
+  done
+  die 'all 250 numbers are taken: bed list shows the beds, bed down N ends one'
+}
+
+# Takes a number (the first free one unless it is given), and leaves the lock on its folder in descriptor $alive.
+claim() { # claim [N]
+  lock_state
+  sweep
+  local number=${1:-$(free_number)}
+  [ ! -d "$state/$number" ] || die "bed $number is up already: bed down $number ends it, bed up without a number takes a free one"
+  use_bed "$number"
+  mkdir -p "$run"/{log,pid}
+  exec {alive}<"$run"
+  flock "$alive"
+  exec {all}<&-
+}
+
+# Whether beds can be had here; the message is what to do about it.
+check() {
+  require_root
+  is_built || die 'not everything is built that the pins name: run tests/cluster/bed build (as root, with Go)'
+}
+
+up() { # up [N] [OPTION…]
+  local number='' tied='' supervisor
+  nodes=1 minor=$node_minor
+  local flags=()
+  while (($#)); do
+    case $1 in
+    --nodes)
+      [[ ${2:-} = [12] ]] || die "--nodes takes 1 or 2, not '${2:-}'"
+      nodes=$2 && shift
+      ;;
+    --kubernetes)
+      [ -d "$here/modules/kubernetes-${2:-}" ] || die "--kubernetes takes 1.34, 1.36 or 1.37, not '${2:-}'"
+      minor=$2 && shift
+      ;;
+    --control-plane) nodes=0 ;;
+    --apiserver-flag)
+      [[ ${2:-} = --* ]] || die "--apiserver-flag takes a flag of kube-apiserver, such as --v=4, not '${2:-}'"
+      flags+=("$2") && shift
+      ;;
+    --tied) tied=tied ;;
+    [1-9]*) number=$1 ;;
+    *) die "up doesn't know $1: bed --help lists what it takes" ;;
+    esac
+    shift
+  done
+  check
+  [ "$minor" = "$node_minor" ] || nodes=0
+  claim "$number"
+  ln -s "$(part_dir "kubernetes-$node_minor")/kubectl" "$run/kubectl"
+  printf 'nodes=%s\nminor=%s\n' "$nodes" "$minor" >"$run/options"
+  # mapfile reads an empty list from an empty file.
+  ((${#flags[@]} == 0)) || printf '%s\n' "${flags[@]}" >"$run/apiserver-flags"
+  touch "$run/apiserver-flags" "$run/log/bed.log"
+  exec {log}<"$run/log/bed.log"
+  setsid "$here/lib/supervise" "$n" $tied <&0 >>"$run/log/bed.log" 2>&1 {log}<&- &
+  supervisor=$!
+  echo "$supervisor" >"$run/supervisor"
+  exec {alive}<&-
+  trap 'kill "$supervisor" 2>/dev/null' INT TERM
+  until [ -e "$run/ready" ] || ! kill -0 "$supervisor" 2>/dev/null; do sleep 0.05; done
+  [ -e "$run/ready" ] || {
+    cat <&"$log" >&2
+    die "bed $n did not come up: above is what its programs said last"
+  }
+  echo "$n"
+}
+
+down() { # down N: also one that is already gone
+  use_bed "$1"
+  if is_alive "$n"; then
+    kill "$(<"$run/supervisor")" 2>/dev/null || true
+    wait_for 30 "end of bed $n" test ! -d "$run"
+  fi
+  lock_state
+  sweep
+  exec {all}<&-
+}
+
+known_bed() { # known_bed N
+  use_bed "$1"
+  is_alive "$n" || die "there is no bed $n: bed list shows the beds, bed up starts one"
+}
+
+enter() { # enter N COMMAND…
+  local pid
+  known_bed "$1"
+  shift
+  pid=$(<"$run/namespaces")
+  exec nsenter -t "$pid" -n -m -C --pid="/proc/$pid/ns/pid_for_children" -- "$@"
+}
+
+load() { # load N IMAGE.tar…: into every node
+  local image socket
+  known_bed "$1"
+  shift
+  for image in "$@"; do
+    [ -r "$image" ] || die "can't read the image $image"
+    for socket in "$run"/node-*/containerd.sock; do
+      (enter "$n" ctr -a "$socket" -n k8s.io images import - <"$image") || die "$image is no image that containerd takes"
+    done
+  done
+}
+
+status() { # status N
+  local file name
+  known_bed "$1"
+  for file in "$run"/pid/*; do
+    name=${file##*/}
+    if (enter "$n" kill -0 "$(<"$file")") 2>/dev/null; then echo "up    $name"; else echo "DOWN  $name"; fi
+  done
+}
+
+list() {
+  local folder
+  for folder in "$state"/*/; do
+    if is_alive "$(basename "$folder")"; then basename "$folder"; fi
+  done
+}

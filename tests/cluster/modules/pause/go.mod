@@ -1,0 +1,3 @@
+module etcd-warden.test/pause
+
+go 1.26.0

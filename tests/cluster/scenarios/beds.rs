@@ -1,0 +1,76 @@
+//! Beds don't disturb each other, and leave nothing.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::harness::{Bed, Traces, eventually};
+
+/// How long the machine may take to be rid of a bed.
+const GONE: Duration = Duration::from_secs(15);
+
+fn assert_up(traces: &Traces) {
+    assert!(traces.processes.len() > 3, "{traces:#?}");
+    for kind in [&traces.links, &traces.routes, &traces.control_groups, &traces.files] {
+        assert!(!kind.is_empty(), "{traces:#?}");
+    }
+}
+
+#[test]
+fn two_beds_side_by_side_and_nothing_left_of_the_one_that_ends() {
+    let Some(stays) = Bed::shared() else { return };
+    let ends = Bed::start().unwrap();
+    assert_ne!(stays.number, ends.number);
+    let shop = stays.namespace();
+    shop.apply(include_str!("../manifests/web.yaml"));
+    shop.ready("pod/web");
+    let other = ends.namespace();
+    other.apply(include_str!("../manifests/web.yaml"));
+    other.ready("pod/web");
+    assert!(ends.exec(&["cat", "/proc/1/cmdline"]).ok().contains("lib/inside"), "processes of its own");
+    let number = ends.number;
+    assert_up(&Traces::of(number));
+
+    drop(other);
+    drop(ends);
+    Traces::of(number).are_gone().unwrap();
+    assert_up(&Traces::of(stays.number));
+    assert_eq!(shop.kubectl(&["logs", "web"]).ok(), "serving\n");
+    assert_eq!(
+        shop.kubectl(&["get", "pod", "web", "--output=jsonpath={.status.containerStatuses[0].restartCount}"])
+            .ok(),
+        "0"
+    );
+}
+
+#[test]
+fn a_killed_test_leaves_nothing() {
+    if !crate::harness::can_be_had() {
+        return;
+    }
+    let mut test = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "scenarios::beds::holds_a_bed_until_it_is_killed", "--ignored", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(test.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let number = said.into_iter().find_map(|line| line.strip_prefix("holding bed ")?.parse().ok()).unwrap();
+    assert_up(&Traces::of(number));
+    // SIGKILL: nothing in the process can clean up.
+    test.kill().unwrap();
+    test.wait().unwrap();
+    eventually(GONE, "nothing is left of the bed of a killed test", || Traces::of(number).are_gone());
+}
+
+#[test]
+#[ignore = "started by the scenario that kills it"]
+fn holds_a_bed_until_it_is_killed() {
+    let bed = Bed::start().unwrap();
+    let shop = bed.namespace();
+    shop.apply(include_str!("../manifests/web.yaml"));
+    shop.ready("pod/web");
+    println!("\nholding bed {}", bed.number);
+    // Its other end closes when whoever started this is killed in turn.
+    let _ = std::io::stdin().read(&mut [0]);
+}

@@ -1,0 +1,5 @@
+//! What is shown, one file a subject.
+
+mod admission;
+mod beds;
+mod workloads;
