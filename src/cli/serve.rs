@@ -12,7 +12,7 @@ use crate::admission::Audited;
 use crate::audit::{Rotation, Target};
 use crate::pki::{self, Done, Files};
 use crate::rules::Settings;
-use crate::server::{self, Clients, Config, Limits, Rules, Server, Tls, TlsVersion};
+use crate::server::{self, Attached, Clients, Config, Limits, Rules, Server, Tls, TlsVersion};
 use crate::telemetry::{self, Format};
 
 use super::Failure;
@@ -262,6 +262,7 @@ fn plan(args: Args) -> Result<Plan, pki::CertsError> {
         drain_time,
         shutdown_grace,
         judge: Arc::new(Rules { settings, audited }),
+        attached: Attached::default(),
     };
     Ok(Plan { config, certs, audit_on_stdout })
 }
