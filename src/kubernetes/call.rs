@@ -32,6 +32,7 @@ pub struct CallError {
 #[derive(Debug)]
 enum Cause {
     Late,
+    Odd(&'static str),
     Client(Box<kube::Error>),
 }
 
@@ -60,6 +61,11 @@ impl Target {
         }
     }
 
+    /// The error of an answer that makes no sense.
+    pub fn odd(self, fault: &'static str) -> CallError {
+        CallError { target: self, cause: Cause::Odd(fault) }
+    }
+
     /// The error of a request that failed elsewhere, such as in a watch.
     pub fn failed(self, error: kube::Error) -> CallError {
         CallError { target: self, cause: Cause::Client(Box::new(error)) }
@@ -83,7 +89,7 @@ impl CallError {
                 kube::Error::Api(status) => Some(status.code),
                 _ => None,
             },
-            Cause::Late => None,
+            Cause::Late | Cause::Odd(_) => None,
         }
     }
 }
@@ -110,6 +116,7 @@ impl fmt::Display for CallError {
             Cause::Late => {
                 write!(formatter, "the API server did not answer within {} s", CALL.as_secs())
             }
+            Cause::Odd(fault) => formatter.write_str(fault),
             Cause::Client(error) => match &**error {
                 kube::Error::Api(status) if status.code == 403 => write!(
                     formatter,

@@ -1,6 +1,7 @@
 //! From a mounted token or a kubeconfig to a client; nothing where there is neither.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -9,6 +10,9 @@ use super::call::causes;
 
 /// Where the kubelet mounts a service account's token.
 const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// Longest silence on a connection that is waited on: a little more than a watch lasts.
+const SILENCE: Duration = Duration::from_secs(305);
 
 /// Stands where a proxy of the environment would be taken from, and is taken away again.
 const NO_PROXY: &str = "http://unused.invalid";
@@ -67,6 +71,8 @@ impl Cluster {
             }
             None => return Ok(None),
         };
+        let mut config = config;
+        (config.read_timeout, config.reset_reader_on_write) = (Some(SILENCE), true);
         let (namespace, address) = (config.default_namespace.clone(), config.cluster_url.to_string());
         let client = Client::try_from(config).map_err(|error| ConnectError::Client(causes(&error)))?;
         Ok(Some(Self { client, namespace, address }))

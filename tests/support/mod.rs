@@ -53,7 +53,7 @@ pub fn config(directory: &Path) -> Config {
         limits: Limits::default(),
         drain_time: Duration::ZERO,
         shutdown_grace: SOON,
-        judge: Arc::new(Rules { settings: Settings::default(), audited: Audited::Rejections }),
+        judge: Arc::new(Rules::new(Settings::default(), Audited::Rejections)),
         attached: Attached::default(),
     }
 }
