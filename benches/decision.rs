@@ -6,7 +6,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use etcd_warden::admission::{Audited, review};
+use etcd_warden::admission::{Audited, Policy, review};
 use etcd_warden::audit::Stage;
 use etcd_warden::rules::Settings;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -140,8 +140,10 @@ fn decision(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(body.len() as u64));
         let body = body.as_bytes();
         group.bench_function(BenchmarkId::from_parameter("decide"), |bencher| {
-            bencher
-                .iter(|| review(Stage::Validate, black_box(body), &settings, Audited::Rejections).unwrap());
+            bencher.iter(|| {
+                review(Stage::Validate, black_box(body), &Policy::new(&settings, Audited::Rejections))
+                    .unwrap()
+            });
         });
         group.bench_function(BenchmarkId::from_parameter("parse"), |bencher| {
             bencher.iter(|| black_box(serde_json::from_slice::<Tree<'_>>(black_box(body)).unwrap()));

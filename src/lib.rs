@@ -6,6 +6,8 @@
 //! | [`rules`] | the catalogue: pure functions from (old, new, settings) to violations and warnings | `etcd` |
 //! | [`audit`] | what was rejected: the record and the file that holds it | nobody |
 //! | [`admission`] | AdmissionReview in, AdmissionReview out | `rules`, `etcd`, `audit` |
+//! | [`kubernetes`] | the API server's client, where there is a cluster | nobody |
+//! | [`lease`] | leader election, for certificates and for a loop | `kubernetes` |
 //! | [`pki`] | the CA and the serving certificate of a server that was given none | nobody |
 //! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki`; of `rules` the settings and the ids |
 //! | [`telemetry`] | logs | nobody |
@@ -15,6 +17,8 @@ pub mod admission;
 pub mod audit;
 pub mod cli;
 pub mod etcd;
+pub mod kubernetes;
+pub mod lease;
 pub mod pki;
 pub mod rules;
 pub mod server;

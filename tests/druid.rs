@@ -7,7 +7,7 @@
     reason = "a test"
 )]
 
-use etcd_warden::admission::{Audited, review};
+use etcd_warden::admission::{Audited, Policy, review};
 use etcd_warden::audit::Stage;
 use etcd_warden::etcd::crd::{self, Strength};
 use etcd_warden::rules::Settings;
@@ -42,7 +42,8 @@ fn druids_examples_are_accepted_unchanged() {
         for stage in [Stage::Validate, Stage::Mutate] {
             let body = reviews::create(&object).to_string();
             let outcome =
-                review(stage, body.as_bytes(), &Settings::default(), Audited::Rejections).expect("a review");
+                review(stage, body.as_bytes(), &Policy::new(&Settings::default(), Audited::Rejections))
+                    .expect("a review");
             let answer: Value = serde_json::from_slice(&outcome.body).expect("JSON");
             let expected = json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true});
             assert_eq!(answer["response"], expected, "{}", file.display());

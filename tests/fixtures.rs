@@ -14,7 +14,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
-    use etcd_warden::admission::Audited;
+    use etcd_warden::admission::{Audited, Enforcement};
     use etcd_warden::rules::{RULES, Settings, WARNINGS};
     use etcd_warden::server::Rules;
     use serde_json::Value;
@@ -23,8 +23,9 @@ mod tests {
     use super::support::start;
 
     /// Folders that are about no rule or warning of their own.
-    const FOLDERS_OF_NO_RULE: [&str; 6] = [
+    const FOLDERS_OF_NO_RULE: [&str; 7] = [
         "deletion-protected-by-flag",
+        "enforcement-warn",
         "malformed",
         "malformed-at-mutate",
         "mutate",
@@ -76,8 +77,9 @@ mod tests {
         folders
     }
 
-    fn settings(flags: &str) -> Settings {
-        let mut settings = Settings::default();
+    fn rules(flags: &str) -> Rules {
+        let mut rules = Rules::new(Settings::default(), Audited::Rejections);
+        let settings = &mut rules.settings;
         let mut words = flags.split_whitespace();
         while let Some(flag) = words.next() {
             match flag {
@@ -86,10 +88,14 @@ mod tests {
                 }
                 "--loop-user" => settings.loop_user = words.next().map(Into::into),
                 "--deletion-protection" => settings.deletion_protection = true,
+                "--enforcement" => {
+                    assert_eq!(words.next(), Some("warn"));
+                    rules.enforcement = Enforcement::Warn;
+                }
                 other => panic!("{other} in a FLAGS file"),
             }
         }
-        settings
+        rules
     }
 
     /// An answer as it stands in a file: a review in full, or the text of what is none.
@@ -153,7 +159,7 @@ mod tests {
         }
         let (mut posted, mut wrong) = (0, Vec::new());
         for (flags, folders) in by_flags {
-            let judge = Rules { settings: settings(&flags), audited: Audited::Rejections };
+            let judge = rules(&flags);
             let server = start(|config| config.judge = Arc::new(judge));
             let mut connection = client::connect(server.addresses.https, &server.ca).await;
             for folder in &folders {

@@ -2,7 +2,7 @@
 //! other rules are waived.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
 
-use etcd_warden::admission::{Audited, review};
+use etcd_warden::admission::{Audited, Policy, review};
 use etcd_warden::audit::Stage;
 use etcd_warden::rules::Settings;
 use serde_json::{Value, json};
@@ -14,7 +14,8 @@ use reviews::{create, delete, etcd, joining, update};
 
 fn answer(stage: Stage, review: &Value, settings: &Settings) -> Value {
     let body = review.to_string();
-    let outcome = self::review(stage, body.as_bytes(), settings, Audited::Rejections).expect("a review");
+    let outcome =
+        self::review(stage, body.as_bytes(), &Policy::new(settings, Audited::Rejections)).expect("a review");
     assert!(outcome.body.len() < 64 * 1024, "{} bytes", outcome.body.len());
     serde_json::from_slice(&outcome.body).expect("JSON")
 }

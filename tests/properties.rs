@@ -6,7 +6,7 @@
 )]
 
 use base64::Engine;
-use etcd_warden::admission::{Audited, NoReview, Outcome, review};
+use etcd_warden::admission::{Audited, NoReview, Outcome, Policy, review};
 use etcd_warden::audit::Stage;
 use etcd_warden::rules::Settings;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ mod reviews;
 use reviews::{create, delete, etcd, joining, update};
 
 fn ask(stage: Stage, body: &[u8]) -> Result<Outcome, NoReview> {
-    review(stage, body, &Settings::default(), Audited::All)
+    review(stage, body, &Policy::new(&Settings::default(), Audited::All))
 }
 
 fn answer(stage: Stage, review: &Value) -> Value {

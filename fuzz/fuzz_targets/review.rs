@@ -5,14 +5,14 @@
 #![no_main]
 
 use base64::Engine;
-use etcd_warden::admission::{Audited, Operation, review};
+use etcd_warden::admission::{Audited, Operation, Policy, review};
 use etcd_warden::audit::Stage;
 use etcd_warden::rules::Settings;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
 fn answer(stage: Stage, body: &[u8]) -> Option<Value> {
-    let outcome = review(stage, body, &Settings::default(), Audited::All).ok()?;
+    let outcome = review(stage, body, &Policy::new(&Settings::default(), Audited::All)).ok()?;
     assert!(outcome.body.len() < 64 * 1024 || stage == Stage::Mutate, "an answer of {} bytes", outcome.body.len());
     let answer: Value = serde_json::from_slice(&outcome.body).expect("an answer is JSON");
     assert!(answer["response"]["uid"].as_str().is_some_and(|uid| !uid.is_empty()));

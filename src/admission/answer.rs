@@ -42,6 +42,10 @@ pub(super) enum Answer<'a> {
         reason: &'static str,
         /// Why, and what to do.
         message: &'a str,
+        /// Name of the object.
+        name: &'a str,
+        /// Seconds after which to try again, where that helps.
+        retry_after: Option<u16>,
     },
 }
 
@@ -88,11 +92,15 @@ struct Status {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Details {
     name: String,
     group: &'static str,
     kind: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     causes: Vec<Cause>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u16>,
 }
 
 #[derive(Serialize)]
@@ -149,11 +157,11 @@ impl Answer<'_> {
         match self {
             Self::Allowed { .. } => None,
             Self::Invalid { name, violations, more } => Some(invalid(name, violations, *more)),
-            Self::Refused { code, reason, message } => Some(Status {
+            Self::Refused { code, reason, message, name, retry_after } => Some(Status {
                 outcome: "Failure",
                 message: escaped(message),
                 reason,
-                details: None,
+                details: retry_after.map(|seconds| retry_details(name, seconds)),
                 code: *code,
             }),
         }
@@ -202,8 +210,13 @@ fn invalid(name: &str, violations: &[Violation], more: usize) -> Status {
         causes.push(Cause { reason: "FieldValueInvalid", message, field: String::new() });
     }
     let message = format!("{}.{GROUP} \"{name}\" is invalid: {}", etcd::KIND, listed(&causes));
-    let details = Details { name, group: GROUP, kind: etcd::KIND, causes };
+    let details = Details { name, group: GROUP, kind: etcd::KIND, causes, retry_after_seconds: None };
     Status { outcome: "Failure", message, reason: "Invalid", details: Some(details), code: 422 }
+}
+
+fn retry_details(name: &str, seconds: u16) -> Details {
+    let name = shortened(&escaped(name), NAME_MAX);
+    Details { name, group: GROUP, kind: etcd::KIND, causes: Vec::new(), retry_after_seconds: Some(seconds) }
 }
 
 /// What JSON adds around one cause.

@@ -9,8 +9,12 @@ mod manifest;
 mod mutate;
 mod outcome;
 mod patch;
+mod policy;
 mod review;
+mod stored;
 
-pub use outcome::{Audited, Facts, Outcome, review, timed_out};
+pub use outcome::{Facts, Outcome, review, timed_out};
 pub use patch::{NotThere, Operation};
+pub use policy::{Audited, Enforcement, Policy};
 pub use review::NoReview;
+pub use stored::{Asked, Lookup, Stored};

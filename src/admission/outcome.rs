@@ -4,9 +4,11 @@ use super::answer::{Answer, distinct, rule_ids};
 use super::case::{Case, Change, Target};
 use super::manifest::{self, Manifests};
 use super::mutate::{Mutation, mutate};
+use super::policy::{Audited, Enforcement, Policy};
 use super::review::{NoReview, Request};
+use super::stored::judge_scale;
 use crate::audit::{Decision, Finding, Object, Record, Stage, User};
-use crate::rules::{self, Settings, Verdict, View, Violation, Warning, escaped, shortened};
+use crate::rules::{self, NOT_JUDGED, Verdict, View, Violation, Warning, escaped, shortened};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -55,26 +57,22 @@ pub struct Facts {
     pub user: String,
 }
 
-/// Which reviews get an audit record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audited {
-    /// Rejections, and what `/mutate` found.
-    Rejections,
-    /// Every decision.
-    All,
-}
-
 /// Answers one call of a webhook.
-pub fn review(stage: Stage, body: &[u8], settings: &Settings, audited: Audited) -> Result<Outcome, NoReview> {
+pub fn review(stage: Stage, body: &[u8], policy: &Policy<'_>) -> Result<Outcome, NoReview> {
     let request = Request::read(body)?;
     let about = About::of(stage, &request);
-    let judged = judge(stage, body, request, settings, &about);
-    Ok(judged.outcome(about, body, audited))
+    let judged = judge(stage, body, request, policy, &about);
+    Ok(judged.outcome(about, body, policy))
 }
 
 /// The answer to a review whose time ran out before it was judged: `/validate` refuses with code 504 and
 /// reason Timeout, `/mutate` allows without a patch.
-pub fn timed_out(stage: Stage, body: &[u8], limit: Duration, audited: Audited) -> Result<Outcome, NoReview> {
+pub fn timed_out(
+    stage: Stage,
+    body: &[u8],
+    limit: Duration,
+    policy: &Policy<'_>,
+) -> Result<Outcome, NoReview> {
     let request = Request::read(body)?;
     let about = About::of(stage, &request);
     let message = format!(
@@ -83,11 +81,9 @@ pub fn timed_out(stage: Stage, body: &[u8], limit: Duration, audited: Audited) -
     );
     let judged = match stage {
         Stage::Mutate => Judged::default(),
-        Stage::Validate => {
-            Judged { refusal: Some(Refusal { code: 504, reason: "Timeout", message }), ..Judged::default() }
-        }
+        Stage::Validate => Judged::refused(Refusal::new(504, "Timeout", message)),
     };
-    Ok(judged.outcome(about, body, audited))
+    Ok(judged.outcome(about, body, policy))
 }
 
 /// What a review is about and who asks.
@@ -146,6 +142,20 @@ struct Refusal {
     code: u16,
     reason: &'static str,
     message: String,
+    /// Seconds after which to try again.
+    retry_after: Option<u16>,
+}
+
+impl Refusal {
+    fn new(code: u16, reason: &'static str, message: String) -> Self {
+        Self { code, reason, message, retry_after: None }
+    }
+
+    /// What the API server hands on as `Retry-After`, and its clients follow by themselves.
+    fn not_yet(why: &str) -> Self {
+        let message = format!("the Scale can't be judged yet: {why}; try again");
+        Self { code: 503, reason: "ServiceUnavailable", message, retry_after: Some(1) }
+    }
 }
 
 /// What was found.
@@ -158,23 +168,30 @@ struct Judged {
     refusal: Option<Refusal>,
 }
 
-fn judge(stage: Stage, body: &[u8], request: Request<'_>, settings: &Settings, about: &About) -> Judged {
-    match (Case::of(request), stage) {
-        (Ok(case), Stage::Validate) => {
-            let Verdict { violations, more_violations, warnings, .. } = verdict(&case, body, settings, about);
-            Judged { violations, more_violations, warnings, ..Judged::default() }
+impl Judged {
+    fn refused(refusal: Refusal) -> Self {
+        Self { refusal: Some(refusal), ..Self::default() }
+    }
+
+    /// `/mutate` allows what it can't judge: one place decides, and it isn't that one.
+    fn refused_at(stage: Stage, refusal: Refusal) -> Self {
+        if stage == Stage::Validate { Self::refused(refusal) } else { Self::default() }
+    }
+}
+
+fn judge(stage: Stage, body: &[u8], request: Request<'_>, policy: &Policy<'_>, about: &About) -> Judged {
+    let mut case = match Case::of(request) {
+        Ok(case) => case,
+        Err(message) => return Judged::refused_at(stage, Refusal::new(400, "BadRequest", message)),
+    };
+    let mutation = if stage == Stage::Mutate { mutation(&mut case) } else { Mutation::default() };
+    match verdict(&case, body, policy, about) {
+        Ok(Verdict { violations, more_violations, warnings, .. }) => {
+            // Warnings are for the webhook that decides: each is given once.
+            let warnings = if stage == Stage::Validate { warnings } else { Vec::new() };
+            Judged { violations, more_violations, warnings, mutation, refusal: None }
         }
-        (Ok(mut case), Stage::Mutate) => {
-            let mutation = mutation(&mut case);
-            let Verdict { violations, more_violations, .. } = verdict(&case, body, settings, about);
-            Judged { violations, more_violations, mutation, ..Judged::default() }
-        }
-        (Err(message), Stage::Validate) => Judged {
-            refusal: Some(Refusal { code: 400, reason: "BadRequest", message }),
-            ..Judged::default()
-        },
-        // One place decides, and it isn't this one.
-        (Err(_), Stage::Mutate) => Judged::default(),
+        Err(why) => Judged::refused_at(stage, Refusal::not_yet(&why)),
     }
 }
 
@@ -186,10 +203,12 @@ fn mutation(case: &mut Case<'_>) -> Mutation {
     }
 }
 
-fn verdict(case: &Case<'_>, body: &[u8], settings: &Settings, about: &About) -> Verdict {
+/// The verdict, or why there can't be one yet.
+fn verdict(case: &Case<'_>, body: &[u8], policy: &Policy<'_>, about: &About) -> Result<Verdict, String> {
+    let (settings, user) = (policy.settings, about.user.name.as_str());
     let view = |etcd| View::new(etcd, &about.namespace);
-    let judge = |request: &rules::Request<'_>| rules::judge(request, settings, &about.user.name);
-    match case {
+    let judge = |request: &rules::Request<'_>| rules::judge(request, settings, user);
+    Ok(match case {
         Case::Create(new) => judge(&rules::Request::Create(&view(new))),
         Case::Update(Change { old, new }) => {
             with_ratcheted(judge(&rules::Request::Update { old: &view(old), new: &view(new) }), body)
@@ -197,11 +216,12 @@ fn verdict(case: &Case<'_>, body: &[u8], settings: &Settings, about: &About) -> 
         Case::UpdateStatus(Change { old, new }) => {
             judge(&rules::Request::UpdateStatus { old: &view(old), new: &view(new) })
         }
-        Case::UpdateScale(Change { old, new }) => {
-            judge(&rules::Request::UpdateScale { old: &view(old), new: &view(new) })
+        Case::UpdateScale(change) => {
+            let judged = judge_scale(change, &about.namespace, policy.stored, settings, user)?;
+            with_ratcheted(judged, body)
         }
         Case::Delete(old) => judge(&rules::Request::Delete(&view(old))),
-    }
+    })
 }
 
 /// What ratcheting let pass is warned of whenever `spec` is another one.
@@ -214,31 +234,51 @@ fn with_ratcheted(mut verdict: Verdict, body: &[u8]) -> Verdict {
 }
 
 impl Judged {
-    fn outcome(self, about: About, body: &[u8], audited: Audited) -> Outcome {
-        let answer = self.answer(&about);
-        let decision = match (&answer, self.violations.is_empty()) {
-            (Answer::Allowed { .. }, true) => Decision::Allowed,
-            (Answer::Allowed { .. }, false) => Decision::Found,
-            _ => Decision::Rejected,
-        };
-        let warnings = [self.mutation.warnings.as_slice(), self.warnings.as_slice()].concat();
+    fn outcome(self, about: About, body: &[u8], policy: &Policy<'_>) -> Outcome {
+        let decision = self.decision(about.stage, policy.enforcement);
+        let answer = self.answer(&about, decision);
+        let warnings = self.all_warnings(decision);
         let answered = answer.body(&about.uid, &warnings);
         let facts = about.facts(decision, answer.code(), rule_ids(&self.violations), &warnings);
-        let wanted = audited == Audited::All || decision != Decision::Allowed;
+        let wanted = policy.audited == Audited::All || decision != Decision::Allowed;
         let record = wanted.then(|| Box::new(self.record(about, body, decision, &warnings)));
         Outcome { body: answered, facts, record }
     }
 
-    fn answer<'j>(&'j self, about: &'j About) -> Answer<'j> {
-        match (&self.refusal, about.stage) {
-            (Some(Refusal { code, reason, message }), _) => Answer::Refused { code: *code, reason, message },
-            (None, Stage::Validate) if !self.violations.is_empty() => Answer::Invalid {
+    fn decision(&self, stage: Stage, enforcement: Enforcement) -> Decision {
+        match (stage, enforcement) {
+            _ if self.refusal.is_none() && self.violations.is_empty() => Decision::Allowed,
+            (Stage::Mutate, _) => Decision::Found,
+            (Stage::Validate, Enforcement::Deny) => Decision::Rejected,
+            (Stage::Validate, Enforcement::Warn) => Decision::Warned,
+        }
+    }
+
+    fn answer<'j>(&'j self, about: &'j About, decision: Decision) -> Answer<'j> {
+        match (decision, &self.refusal) {
+            (Decision::Rejected, Some(Refusal { code, reason, message, retry_after })) => {
+                Answer::Refused { code: *code, reason, message, name: &about.name, retry_after: *retry_after }
+            }
+            (Decision::Rejected, None) => Answer::Invalid {
                 name: &about.name,
                 violations: &self.violations,
                 more: self.more_violations,
             },
-            (None, _) => Answer::Allowed { patch: &self.mutation.patch },
+            _ => Answer::Allowed { patch: &self.mutation.patch },
         }
+    }
+
+    /// What would have been refused comes first: it is what is cut last.
+    fn all_warnings(&self, decision: Decision) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if decision == Decision::Warned {
+            let unjudged = self.refusal.iter().map(|refusal| Warning::new(NOT_JUDGED, &refusal.message));
+            warnings.extend(unjudged);
+            warnings.extend(self.violations.iter().map(Violation::as_warning));
+        }
+        warnings.extend_from_slice(&self.mutation.warnings);
+        warnings.extend_from_slice(&self.warnings);
+        warnings
     }
 
     fn record(self, about: About, body: &[u8], decision: Decision, warnings: &[Warning]) -> Record {
@@ -248,8 +288,10 @@ impl Judged {
             self.apply_patch(manifest);
         }
         let (code, message) = match (decision, self.refusal) {
-            (Decision::Rejected, Some(refusal)) => (Some(refusal.code), Some(refusal.message)),
-            (Decision::Rejected, None) => (Some(422), None),
+            (Decision::Rejected | Decision::Warned, Some(refusal)) => {
+                (Some(refusal.code), Some(refusal.message))
+            }
+            (Decision::Rejected | Decision::Warned, None) => (Some(422), None),
             _ => (None, None),
         };
         let hash = manifest.as_ref().map(manifest::hash).unwrap_or_default();
@@ -269,6 +311,7 @@ impl Judged {
             },
             user: about.user,
             dry_run: about.dry_run,
+            enforcement: (decision == Decision::Warned).then_some("warn"),
             code,
             message,
             violations_left_out: self.violations.len().saturating_sub(RECORDED_MAX) + self.more_violations,

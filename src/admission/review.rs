@@ -13,7 +13,7 @@ pub(super) const API_VERSION: &str = "admission.k8s.io/v1";
 pub(super) const KIND: &str = "AdmissionReview";
 /// How deep arrays and objects may be nested in a body: what a JSON parser that recurses takes before it gives
 /// up, many times what an Etcd needs.
-const DEPTH_MAX: usize = 128;
+pub(super) const DEPTH_MAX: usize = 128;
 /// Longest uid that is echoed, in bytes; the API server's own have 36.
 const UID_MAX: usize = 256;
 

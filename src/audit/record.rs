@@ -26,7 +26,10 @@ pub struct Record {
     pub user: User,
     /// Whether nothing would have been stored.
     pub dry_run: bool,
-    /// The HTTP-like code of the answer's status, where it was refused.
+    /// `warn` where the request was allowed only because violations are warnings; nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enforcement: Option<&'static str>,
+    /// The HTTP-like code of the answer's status, where it was refused or would have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
     /// The answer's own text where no rule spoke (a review for another resource, say).
@@ -106,6 +109,8 @@ pub enum Decision {
     Allowed,
     /// The request is refused.
     Rejected,
+    /// The request would be refused, and is allowed because violations are warnings.
+    Warned,
     /// `/mutate` saw violations and let the request go on to be refused.
     Found,
 }
@@ -132,6 +137,7 @@ pub(super) mod tests {
             object: Object { namespace: "shop".into(), name: "main".into(), ..Object::default() },
             user: User { name: "alice".into(), groups: vec![] },
             dry_run: false,
+            enforcement: None,
             code: Some(422),
             message: None,
             violations: vec![],

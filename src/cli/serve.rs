@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
 
-use crate::admission::Audited;
+use crate::admission::{Audited, Enforcement};
 use crate::audit::{Rotation, Target};
 use crate::pki::{self, Done, Files};
 use crate::rules::Settings;
-use crate::server::{self, Clients, Config, Limits, Rules, Server, Tls, TlsVersion};
+use crate::server::{self, Attached, Clients, Config, Limits, Rules, Server, Tls, TlsVersion};
 use crate::telemetry::{self, Format};
 
 use super::Failure;
@@ -84,6 +84,9 @@ pub(super) struct Args {
     /// Comma-separated prefixes; an etcd image begins with one of them: end them with / or : [default: any image]
     #[arg(long, env = "ETCD_WARDEN_ALLOWED_IMAGES", hide_env = true, value_name = "PREFIXES", help_heading = RULES, value_delimiter = ',')]
     allowed_images: Vec<String>,
+    /// What becomes of a violation: the request is refused, or allowed with a warning (for a first roll-out)
+    #[arg(long, env = "ETCD_WARDEN_ENFORCEMENT", hide_env = true, value_name = "HOW", help_heading = RULES, default_value = "deny")]
+    enforcement: Enforced,
     /// Protect every Etcd from deletion, also one without the annotation
     #[arg(long, env = "ETCD_WARDEN_DELETION_PROTECTION", hide_env = true, help_heading = RULES, value_parser = BoolishValueParser::new())]
     deletion_protection: bool,
@@ -111,6 +114,12 @@ enum MinimumVersion {
     V1_2,
     #[value(name = "1.3")]
     V1_3,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Enforced {
+    Deny,
+    Warn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -231,6 +240,7 @@ fn plan(args: Args) -> Result<Plan, pki::CertsError> {
         audit_max_files,
         audit_required,
         allowed_images,
+        enforcement,
         deletion_protection,
         loop_user,
         log_format: _,
@@ -247,6 +257,10 @@ fn plan(args: Args) -> Result<Plan, pki::CertsError> {
     let clients = client_ca.map(|ca| Clients { ca, names: given(client_names) });
     let audited = if audit == Which::All { Audited::All } else { Audited::Rejections };
     let settings = Settings { allowed_images: given(allowed_images), deletion_protection, loop_user };
+    let enforcement = match enforcement {
+        Enforced::Deny => Enforcement::Deny,
+        Enforced::Warn => Enforcement::Warn,
+    };
     let audit_on_stdout = audit != Which::Off && audit_log.as_os_str() == "-";
     let target = if audit_on_stdout {
         Target::Stdout
@@ -261,7 +275,8 @@ fn plan(args: Args) -> Result<Plan, pki::CertsError> {
         limits: Limits { max_concurrent, max_connections, ..Limits::default() },
         drain_time,
         shutdown_grace,
-        judge: Arc::new(Rules { settings, audited }),
+        judge: Arc::new(Rules { enforcement, ..Rules::new(settings, audited) }),
+        attached: Attached::default(),
     };
     Ok(Plan { config, certs, audit_on_stdout })
 }

@@ -43,6 +43,8 @@ resource! {
         "namespace" => namespace: Text<'a>,
         /// Identity of the object, made by the API server.
         "uid" => uid: Text<'a>,
+        /// Version of the object, made by the API server.
+        "resourceVersion" => resource_version: Text<'a>,
         /// Number of changes of the spec so far.
         "generation" => generation: Int64,
         /// When deletion was asked for; its presence is what counts.

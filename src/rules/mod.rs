@@ -37,7 +37,7 @@ pub use report::{Cause, Report, Violation, Warning};
 pub use settings::Settings;
 pub use text::{VALUE_MAX, escaped, quoted, shortened};
 pub use view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View};
-pub use warnings::{CANONICAL_URL, MORE_WARNINGS, WARNINGS, WarningCheck, WarningRule};
+pub use warnings::{CANONICAL_URL, MORE_WARNINGS, NOT_JUDGED, WARNINGS, WarningCheck, WarningRule};
 
 /// The ids of all rules and of all warnings, as metric labels.
 pub fn ids() -> impl Iterator<Item = &'static str> {

@@ -90,6 +90,11 @@ impl Violation {
     pub(super) fn sentence(&self) -> &str {
         self.message.rsplit_once(" [").map_or(&self.message, |(sentence, _)| sentence)
     }
+
+    /// What is said of it where it is no reason to refuse.
+    pub fn as_warning(&self) -> Warning {
+        Warning::new(self.rule, format_args!("would be refused: {}: {}", self.field, self.sentence()))
+    }
 }
 
 /// A field without the indices of lists, in which a value may move; keys of maps stay.

@@ -53,6 +53,8 @@ use WarningCheck::{Changed, Deleted, Elsewhere, Object};
 pub const CANONICAL_URL: &str = "canonical-url";
 /// Id of the warning that says how many warnings found no room.
 pub const MORE_WARNINGS: &str = "more-warnings";
+/// Id of the warning that stands for a refusal that no rule gives, where refusals are warnings.
+pub const NOT_JUDGED: &str = "not-judged";
 
 /// Every warning, in the order in which they are given.
 pub const WARNINGS: &[WarningRule] = &[
@@ -156,6 +158,12 @@ pub const WARNINGS: &[WarningRule] = &[
         Rest,
         Object(compaction_off),
         "`autoCompactionRetention` is 0, which turns compaction off.",
+    ),
+    warning(
+        NOT_JUDGED,
+        Rest,
+        Elsewhere,
+        "Under `--enforcement warn`: the review could not be judged, and would be refused otherwise.",
     ),
     warning(MORE_WARNINGS, Rest, Elsewhere, "There was no room for every warning."),
 ];

@@ -8,6 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, oneshot};
 
+use super::attached::AttachedTask;
 use super::config::Config;
 use super::descriptors;
 use super::handler::Webhooks;
@@ -76,6 +77,7 @@ pub struct Server {
     pub(super) trail: Option<Arc<Trail>>,
     pub(super) trail_end: Option<oneshot::Receiver<()>>,
     pub(super) webhooks: Arc<Webhooks>,
+    pub(super) attached: Vec<AttachedTask>,
 }
 
 impl Server {
@@ -85,7 +87,7 @@ impl Server {
         let (probes, probes_address) = listen(config.probes_listen, "--probes-listen")?;
         let (trail, trail_end) = open_trail(&config)?.unzip();
         let trail = trail.map(Arc::new);
-        let metrics = Arc::new(Metrics::new(trail.as_deref().map(Trail::counters)));
+        let metrics = Arc::new(Metrics::new(trail.as_deref().map(Trail::counters), &config.attached.metrics));
         let stopper = Stopper::default();
         let readiness = Arc::new(readiness(&config, &stopper, trail.as_deref()));
         let reloader = Reloader::new(config.tls.clone(), Arc::clone(&readiness), Arc::clone(&metrics))?;
@@ -105,7 +107,18 @@ impl Server {
             metrics,
             trail,
             trail_end,
+            attached: Vec::new(),
         })
+    }
+
+    /// Has a further task run and watched. It ends soon after [`Self::stopper`] has been told; when it ends earlier, the
+    /// server drains, and its end is an error.
+    pub fn attach(
+        &mut self,
+        name: &'static str,
+        task: impl Future<Output = io::Result<()>> + Send + 'static,
+    ) {
+        self.attached.push(AttachedTask { name, task: Box::pin(task) });
     }
 
     /// Where it listens.
@@ -139,7 +152,7 @@ fn open_trail(config: &Config) -> Result<Option<(Trail, oneshot::Receiver<()>)>,
 fn readiness(config: &Config, stopper: &Stopper, trail: Option<&Trail>) -> Readiness {
     let required = config.audit.as_ref().is_some_and(|audit| audit.required);
     let audit = trail.map(|trail| Audit { counters: trail.counters().clone(), required });
-    Readiness::new(stopper.draining(), audit)
+    Readiness::new(stopper.draining(), audit, config.attached.conditions.clone())
 }
 
 fn webhooks(config: &Config, trail: Option<&Arc<Trail>>, metrics: &Arc<Metrics>) -> Webhooks {

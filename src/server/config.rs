@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::audit;
 
-use super::{Judge, Limits};
+use super::{Attached, Judge, Limits};
 
 /// Everything a server needs to know.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// What decides.
     pub judge: Arc<dyn Judge>,
+    /// What is shown beside the server's own.
+    pub attached: Attached,
 }
 
 /// What is served, and to whom.

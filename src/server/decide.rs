@@ -9,7 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
-use crate::admission::{self, Audited, NoReview, Outcome};
+use crate::admission::{self, Audited, Enforcement, NoReview, Outcome, Policy, Stored};
 use crate::audit::Stage;
 use crate::rules::Settings;
 
@@ -32,15 +32,35 @@ pub struct Rules {
     pub settings: Settings,
     /// Which decisions come with a record.
     pub audited: Audited,
+    /// What becomes of a violation.
+    pub enforcement: Enforcement,
+    /// Where the Etcd behind a Scale is found; nothing where there is no cluster.
+    pub stored: Option<Arc<dyn Stored>>,
+}
+
+impl Rules {
+    /// Violations are refused, and a Scale is judged by what it says.
+    pub fn new(settings: Settings, audited: Audited) -> Self {
+        Self { settings, audited, enforcement: Enforcement::Deny, stored: None }
+    }
+
+    fn policy(&self) -> Policy<'_> {
+        Policy {
+            settings: &self.settings,
+            audited: self.audited,
+            enforcement: self.enforcement,
+            stored: self.stored.as_deref(),
+        }
+    }
 }
 
 impl Judge for Rules {
     fn review(&self, stage: Stage, body: &[u8]) -> Result<Outcome, NoReview> {
-        admission::review(stage, body, &self.settings, self.audited)
+        admission::review(stage, body, &self.policy())
     }
 
     fn timed_out(&self, stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
-        admission::timed_out(stage, body, limit, self.audited)
+        admission::timed_out(stage, body, limit, &self.policy())
     }
 }
 

@@ -67,6 +67,7 @@ pub(super) fn decision_name(decision: Decision) -> &'static str {
     match decision {
         Decision::Allowed => "allowed",
         Decision::Rejected => "rejected",
+        Decision::Warned => "warned",
         Decision::Found => "found",
     }
 }
@@ -83,10 +84,14 @@ pub(super) fn decided(facts: &Facts) -> Decided {
 }
 
 pub(super) fn all_decisions() -> impl Iterator<Item = Decided> {
-    let decisions = [(Stage::Validate, Decision::Rejected), (Stage::Mutate, Decision::Found)];
-    let decisions =
-        decisions.into_iter().flat_map(|(stage, refused)| [(stage, refused), (stage, Decision::Allowed)]);
-    decisions.flat_map(|(stage, decision)| {
+    let decisions = [
+        (Stage::Validate, Decision::Allowed),
+        (Stage::Validate, Decision::Rejected),
+        (Stage::Validate, Decision::Warned),
+        (Stage::Mutate, Decision::Allowed),
+        (Stage::Mutate, Decision::Found),
+    ];
+    decisions.into_iter().flat_map(|(stage, decision)| {
         let (webhook, decision) = (path(stage), decision_name(decision));
         OPERATIONS.into_iter().flat_map(move |operation| {
             RESOURCES.map(|resource| Decided { webhook, operation, resource, decision })

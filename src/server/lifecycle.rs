@@ -11,14 +11,17 @@ use axum_server::tls_rustls::RustlsAcceptor;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
+use super::attached::AttachedTask;
 use super::bind::Server;
 use super::labels::Handshake;
-use super::limits::{AUDIT_WAIT, HEADER_BYTES, Limits};
+use super::limits::{ATTACHED_END, AUDIT_WAIT, HEADER_BYTES, Limits};
 use super::listener::{Closing, Listener, Peer};
 use super::metrics::Metrics;
 use super::probes::{self, Probes};
 use super::router;
+use super::stopper::Stopper;
 use super::tasks::{Ended, Tasks};
 use super::trail::Trail;
 
@@ -28,7 +31,7 @@ pub enum RunError {
     /// A task ended that nobody told to.
     #[error("the task {name:?} ended early: {cause}")]
     Ended {
-        /// The task: `https`, `probes`, `certificates` or `audit`.
+        /// The task: `https`, `probes`, `certificates`, `audit`, or one that was attached.
         name: &'static str,
         /// Its error, or that it panicked.
         cause: String,
@@ -40,6 +43,7 @@ pub enum RunError {
 
 /// How a server comes to its end, step by step.
 struct Drain {
+    stopper: Stopper,
     told: CancellationToken,
     closing: Closing,
     handle: Handle<Peer>,
@@ -54,6 +58,7 @@ impl Server {
         let handle = Handle::new();
         let (told, trail) = (self.stopper.draining(), self.trail.clone());
         let drain = Drain {
+            stopper: self.stopper.clone(),
             told: told.clone(),
             closing: self.closing.clone(),
             handle: handle.clone(),
@@ -61,10 +66,15 @@ impl Server {
             grace: self.config.shutdown_grace,
             limits: self.config.limits,
         };
-        let mut tasks = self.spawn(handle);
+        let (mut server, stopper) = (self, drain.stopper.clone());
+        let attached = spawn_attached(std::mem::take(&mut server.attached));
+        let watched = AbortOnDropHandle::new(tokio::spawn(watch(attached, stopper.clone())));
+        let mut tasks = server.spawn(handle);
         let ended = run(&mut tasks, told, drain.run()).await;
+        stopper.drain();
+        let attached = finish_attached(watched).await;
         finish_audit(&mut tasks, trail.as_deref()).await;
-        ended
+        ended.and(attached)
     }
 
     fn spawn(self, handle: Handle<Peer>) -> Tasks {
@@ -143,6 +153,43 @@ impl Drain {
                 connections = self.closing.fresh.len(),
                 "connections ended before their first request"
             );
+        }
+    }
+}
+
+fn spawn_attached(attached: Vec<AttachedTask>) -> Tasks {
+    let mut tasks = Tasks::default();
+    for AttachedTask { name, task } in attached {
+        tasks.spawn(name, task);
+    }
+    tasks
+}
+
+/// Until all have ended. The first that ends before it was told to has the server drain: reviews in flight are not
+/// its fault.
+async fn watch(mut attached: Tasks, stopper: Stopper) -> Result<(), RunError> {
+    let (mut early, told) = (Ok(()), stopper.draining());
+    while let Some(Ended { name, result }) = attached.next().await {
+        let cause = match result {
+            Ok(()) if told.is_cancelled() => continue,
+            Ok(()) => "without an error".to_owned(),
+            Err(cause) => cause,
+        };
+        tracing::error!(task = name, %cause, "a task ended early: the server drains and ends");
+        early = early.and(Err(RunError::Ended { name, cause }));
+        stopper.drain();
+    }
+    early
+}
+
+/// They were told long ago; what hasn't ended now doesn't end.
+async fn finish_attached(watched: AbortOnDropHandle<Result<(), RunError>>) -> Result<(), RunError> {
+    match timeout(ATTACHED_END, watched).await {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(error)) => Err(RunError::Ended { name: "attached", cause: error.to_string() }),
+        Err(_) => {
+            tracing::warn!("tasks beside the server did not end in time: they are cut");
+            Ok(())
         }
     }
 }
@@ -232,6 +279,20 @@ mod tests {
             "{error}"
         );
         assert!(ended("https", true, || Err(io::ErrorKind::Other.into())).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn an_attached_task_that_ends_early_drains_the_server() {
+        let (mut tasks, stopper) = (Tasks::default(), Stopper::default());
+        let told = stopper.draining();
+        tasks.spawn("lease", async { Err(io::Error::other("lost")) });
+        tasks.spawn("watch", async move {
+            told.cancelled().await;
+            Ok(())
+        });
+        let error = watch(tasks, stopper.clone()).await.unwrap_err();
+        assert_eq!(error.to_string(), "the task \"lease\" ended early: lost");
+        assert!(stopper.draining().is_cancelled());
     }
 
     #[tokio::test]

@@ -29,6 +29,9 @@ pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// What stays for the answer's way back, of the time that the API server waits.
 pub(super) const TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
 
+/// How long tasks beside the server may take to end after it: one request to the API server.
+pub(super) const ATTACHED_END: Duration = Duration::from_secs(5);
+
 /// A record that the disk does not take within this is not worth the API server's time.
 pub(super) const AUDIT_WAIT: Duration = Duration::from_secs(1);
 

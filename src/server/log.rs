@@ -1,4 +1,4 @@
-//! One line a decision: what was refused at info, the rest at debug; never a whole object.
+//! One line a decision: what was refused, or would have been, at info, the rest at debug; never a whole object.
 
 use std::time::Duration;
 
@@ -13,6 +13,12 @@ pub(super) fn decision(facts: &Facts, duration: Duration) {
             uid = %facts.uid, operation = facts.operation, resource = facts.resource,
             namespace = %facts.namespace, name = %facts.name, user = %facts.user,
             code = facts.code, rules = %facts.rules.join(","), micros, "rejected"
+        ),
+        Decision::Warned => tracing::info!(
+            uid = %facts.uid, operation = facts.operation, resource = facts.resource,
+            namespace = %facts.namespace, name = %facts.name, user = %facts.user,
+            rules = %facts.rules.join(","), warnings = %facts.warnings.join(","), micros,
+            "allowed with warnings: would be rejected without --enforcement warn"
         ),
         Decision::Allowed | Decision::Found => tracing::debug!(
             uid = %facts.uid, operation = facts.operation, resource = facts.resource,

@@ -1,6 +1,7 @@
 //! What the server counts, with controller-runtime's names where it counts the same. Every label value is
 //! from a closed set, and every series that can be known beforehand is there from the start, at zero.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -67,7 +68,10 @@ impl Drop for InFlight {
 }
 
 impl Metrics {
-    pub(super) fn new(audit: Option<&Counters>) -> Self {
+    pub(super) fn new(
+        audit: Option<&Counters>,
+        attached: &[Arc<dyn Fn(&mut Registry) + Send + Sync>],
+    ) -> Self {
         let mut metrics = Self {
             registry: Registry::default(),
             latency: Family::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),
@@ -94,6 +98,9 @@ impl Metrics {
         metrics.register_own();
         if let Some(audit) = audit {
             metrics.register_audit(audit);
+        }
+        for register in attached {
+            register(&mut metrics.registry);
         }
         metrics
     }

@@ -11,8 +11,10 @@
 //! | `router`, `handler`, `body`, `decide`, `deadline`, `answer` | a request on its way to its answer |
 //! | `trail`, `log`, `metrics`, `labels` | what is written down of it |
 //! | `probes`, `readiness` | the plain port |
+//! | `attached` | further conditions, metrics and tasks, of whoever starts the server |
 
 mod answer;
+mod attached;
 mod bind;
 mod body;
 mod client_auth;
@@ -36,6 +38,7 @@ mod tasks;
 mod tls;
 mod trail;
 
+pub use attached::{Attached, Condition, State};
 pub use bind::{Addresses, Server, StartError};
 pub use config::{Audit, Clients, Config, Tls, TlsVersion};
 pub use deadline::go_duration;

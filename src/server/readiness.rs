@@ -4,19 +4,22 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use arc_swap::ArcSwap;
+use arc_swap::ArcSwapOption;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Counters;
 use crate::pki::Validity;
 
+use super::attached::{Condition, State};
+
 /// The conditions of a server.
-#[derive(Debug)]
 pub(super) struct Readiness {
-    certificate: ArcSwap<Validity>,
+    /// Absent until the first certificate is served.
+    certificate: ArcSwapOption<Validity>,
     /// Set when the server has been told to end.
     draining: CancellationToken,
     audit: Option<Audit>,
+    attached: Vec<Arc<dyn Condition>>,
 }
 
 #[derive(Debug)]
@@ -27,59 +30,62 @@ pub(super) struct Audit {
 
 /// One condition, as it is now.
 #[derive(Debug, PartialEq, Eq)]
-struct Condition {
+struct Reported {
     name: &'static str,
     state: State,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Good,
-    /// Something to look after; reviews are answered all the same.
-    Degraded(&'static str),
-    Failed(&'static str),
-}
-
 /// What `/readyz` says.
 #[derive(Debug)]
-pub(super) struct Report(Vec<Condition>);
+pub(super) struct Report(Vec<Reported>);
 
 impl Readiness {
-    pub(super) fn new(draining: CancellationToken, audit: Option<Audit>) -> Self {
-        // Not begun, until the first certificate is served.
-        let none = Validity { not_before: i64::MAX, not_after: i64::MAX };
-        Self { certificate: ArcSwap::new(Arc::new(none)), draining, audit }
+    pub(super) fn new(
+        draining: CancellationToken,
+        audit: Option<Audit>,
+        attached: Vec<Arc<dyn Condition>>,
+    ) -> Self {
+        Self { certificate: ArcSwapOption::empty(), draining, audit, attached }
     }
 
     /// A certificate is served from here on.
     pub(super) fn serves(&self, validity: Validity) {
-        self.certificate.store(Arc::new(validity));
+        self.certificate.store(Some(Arc::new(validity)));
     }
 
     /// The conditions at `now`, by the wall clock.
     pub(super) fn report(&self, now: SystemTime) -> Report {
         let mut conditions = vec![
-            Condition { name: "certificate", state: certificate(**self.certificate.load(), now) },
-            Condition { name: "serving", state: self.serving() },
+            Reported { name: "certificate", state: certificate(self.certificate.load().as_deref(), now) },
+            Reported { name: "serving", state: self.serving() },
         ];
         let audit = self.audit.as_ref().map(Audit::state);
-        conditions.extend(audit.map(|state| Condition { name: "audit", state }));
+        conditions.extend(audit.map(|state| Reported { name: "audit", state }));
+        let attached = self.attached.iter();
+        conditions.extend(
+            attached.map(|condition| Reported { name: condition.name(), state: condition.state(now) }),
+        );
         Report(conditions)
     }
 
     fn serving(&self) -> State {
         let draining = self.draining.is_cancelled();
-        if draining { State::Failed("draining: told to end") } else { State::Good }
+        if draining { State::Failed("draining: told to end".into()) } else { State::Good }
     }
 }
 
-fn certificate(validity: Validity, now: SystemTime) -> State {
+fn certificate(validity: Option<&Validity>, now: SystemTime) -> State {
+    let Some(validity) = validity else {
+        return State::Failed("no certificate is served yet: waiting for the CA".into());
+    };
     if validity.has_expired(now) {
         State::Failed(
-            "the served certificate has expired: replace its files, or restart where the server made them",
+            "the served certificate has expired: replace its files, restart where the server made them, or see the log \
+             where it renews them itself"
+                .into(),
         )
     } else if validity.has_not_begun(now) {
-        State::Failed("the served certificate is not valid yet: check the clock, or renew it")
+        State::Failed("the served certificate is not valid yet: check the clock, or renew it".into())
     } else {
         State::Good
     }
@@ -90,8 +96,8 @@ impl Audit {
         const WHY: &str = "records are not written: see the log, and make room or mend the disk";
         match (self.counters.degraded(), self.required) {
             (false, _) => State::Good,
-            (true, false) => State::Degraded(WHY),
-            (true, true) => State::Failed(WHY),
+            (true, false) => State::Degraded(WHY.into()),
+            (true, true) => State::Failed(WHY.into()),
         }
     }
 }
@@ -104,7 +110,7 @@ impl Report {
     /// A line for each condition that does not hold, or with `verbose` for each, and one for the whole.
     pub(super) fn text(&self, verbose: bool) -> String {
         let mut text = String::new();
-        for Condition { name, state } in &self.0 {
+        for Reported { name, state } in &self.0 {
             // Writing to a string can't fail.
             let _ = match state {
                 State::Good if verbose => writeln!(text, "[+] {name}: ok"),
@@ -130,7 +136,7 @@ mod tests {
 
     fn readiness(audit: Option<Audit>) -> (Readiness, CancellationToken) {
         let draining = CancellationToken::new();
-        let readiness = Readiness::new(draining.clone(), audit);
+        let readiness = Readiness::new(draining.clone(), audit, Vec::new());
         readiness.serves(Validity { not_before: 100, not_after: 200 });
         (readiness, draining)
     }
@@ -147,6 +153,41 @@ mod tests {
                 .text(false)
                 .contains("[-] certificate: the served certificate has expired")
         );
+    }
+
+    #[test]
+    fn a_server_without_a_certificate_is_not_ready() {
+        let readiness = Readiness::new(CancellationToken::new(), None, Vec::new());
+        let report = readiness.report(at(150));
+        assert!(!report.is_ready());
+        assert!(report.text(false).contains("[-] certificate: no certificate is served yet"), "{report:?}");
+    }
+
+    struct Attached(State);
+
+    impl Condition for Attached {
+        fn name(&self) -> &'static str {
+            "etcds"
+        }
+
+        fn state(&self, _: SystemTime) -> State {
+            self.0.clone()
+        }
+    }
+
+    #[test]
+    fn what_is_attached_counts_like_the_server_s_own() {
+        for (state, ready, line) in [
+            (State::Good, true, "[+] etcds: ok\n"),
+            (State::Degraded("late".into()), true, "[!] etcds: degraded: late\n"),
+            (State::Failed("away".into()), false, "[-] etcds: away\n"),
+        ] {
+            let readiness = Readiness::new(CancellationToken::new(), None, vec![Arc::new(Attached(state))]);
+            readiness.serves(Validity { not_before: 100, not_after: 200 });
+            let report = readiness.report(at(150));
+            assert_eq!(report.is_ready(), ready);
+            assert!(report.text(true).contains(line), "{report:?}");
+        }
     }
 
     #[test]

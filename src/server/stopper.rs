@@ -12,7 +12,8 @@ impl Stopper {
         self.0.cancel();
     }
 
-    pub(super) fn draining(&self) -> CancellationToken {
+    /// Cancelled when the server has been told to end.
+    pub fn draining(&self) -> CancellationToken {
         self.0.clone()
     }
 }

@@ -44,7 +44,7 @@ async fn a_rejection_is_written_before_its_answer_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_decision_is_written_where_all_are_wanted() {
-    let judge = Arc::new(Rules { settings: Settings::default(), audited: Audited::All });
+    let judge = Arc::new(Rules::new(Settings::default(), Audited::All));
     let server = start(|config| config.judge = judge);
     for body in [accepted(), rejected()] {
         post(server.addresses.https, &server.ca, "/validate", &body).await;

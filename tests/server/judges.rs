@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use etcd_warden::admission::{self, Audited, NoReview, Outcome};
+use etcd_warden::admission::{self, Audited, NoReview, Outcome, Policy};
 use etcd_warden::audit::Stage;
 use etcd_warden::rules::Settings;
 use etcd_warden::server::Judge;
@@ -35,11 +35,11 @@ pub struct Gated(pub Arc<Gate>);
 impl Judge for Gated {
     fn review(&self, stage: Stage, body: &[u8]) -> Result<Outcome, NoReview> {
         self.0.wait();
-        admission::review(stage, body, &Settings::default(), Audited::Rejections)
+        admission::review(stage, body, &Policy::new(&Settings::default(), Audited::Rejections))
     }
 
     fn timed_out(&self, stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
-        admission::timed_out(stage, body, limit, Audited::Rejections)
+        admission::timed_out(stage, body, limit, &Policy::new(&Settings::default(), Audited::Rejections))
     }
 }
 
@@ -49,10 +49,10 @@ pub struct Panicking;
 impl Judge for Panicking {
     fn review(&self, stage: Stage, body: &[u8]) -> Result<Outcome, NoReview> {
         assert!(!body.windows(5).any(|bytes| bytes == b"panic"), "asked to");
-        admission::review(stage, body, &Settings::default(), Audited::Rejections)
+        admission::review(stage, body, &Policy::new(&Settings::default(), Audited::Rejections))
     }
 
     fn timed_out(&self, stage: Stage, body: &[u8], limit: Duration) -> Result<Outcome, NoReview> {
-        admission::timed_out(stage, body, limit, Audited::Rejections)
+        admission::timed_out(stage, body, limit, &Policy::new(&Settings::default(), Audited::Rejections))
     }
 }

@@ -14,7 +14,7 @@ use etcd_warden::audit::{Rotation, Target};
 use etcd_warden::pki;
 use etcd_warden::rules::Settings;
 use etcd_warden::server::{
-    Addresses, Audit, Config, Limits, Rules, RunError, Server, Stopper, Tls, TlsVersion,
+    Addresses, Attached, Audit, Config, Limits, Rules, RunError, Server, Stopper, Tls, TlsVersion,
 };
 use tokio::task::JoinHandle;
 
@@ -53,7 +53,8 @@ pub fn config(directory: &Path) -> Config {
         limits: Limits::default(),
         drain_time: Duration::ZERO,
         shutdown_grace: SOON,
-        judge: Arc::new(Rules { settings: Settings::default(), audited: Audited::Rejections }),
+        judge: Arc::new(Rules::new(Settings::default(), Audited::Rejections)),
+        attached: Attached::default(),
     }
 }
 

@@ -1,0 +1,146 @@
+//! From a mounted token or a kubeconfig to a client; nothing where there is neither.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use super::call::causes;
+
+/// Where the kubelet mounts a service account's token.
+const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// Longest silence on a connection that is waited on: a little more than a watch lasts.
+const SILENCE: Duration = Duration::from_secs(305);
+
+/// Stands where a proxy of the environment would be taken from, and is taken away again.
+const NO_PROXY: &str = "http://unused.invalid";
+
+/// The API server, as a client that hasn't asked it anything yet.
+#[derive(Clone)]
+pub struct Cluster {
+    /// The client.
+    pub client: Client,
+    /// The pod's own namespace, or the one of the kubeconfig's context.
+    pub namespace: String,
+    /// The API server's address, for the log.
+    pub address: String,
+}
+
+/// Why there is no client. Every variant says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The kubeconfig can't be used.
+    #[error("can't use the kubeconfig {path}: {cause}: correct it, or give another with --kubeconfig", path = .path.display())]
+    Kubeconfig {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The kubeconfig leads through a proxy.
+    #[error("the kubeconfig {path} has a proxy-url, which is not supported: give one that leads to the API server itself", path = .path.display())]
+    Proxy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A token is mounted, and the rest of what a pod has is not.
+    #[error(
+        "a service account token is mounted, but the API server can't be found: {0}: give --kubeconfig, or set automountServiceAccountToken: false to run without a cluster"
+    )]
+    InCluster(String),
+    /// The client can't be made.
+    #[error("can't make a client for the API server: {0}")]
+    Client(String),
+}
+
+/// Whether a service account token is mounted.
+pub fn is_in_cluster() -> bool {
+    Path::new(TOKEN).exists()
+}
+
+impl Cluster {
+    /// The cluster of `kubeconfig`, or the one that this is a pod of. Nothing is asked yet: an API server that is
+    /// away is no error here. Needs a tokio runtime.
+    pub async fn connect(kubeconfig: Option<&Path>) -> Result<Option<Self>, ConnectError> {
+        let config = match kubeconfig {
+            Some(path) => from_file(path).await?,
+            None if is_in_cluster() => {
+                Config::incluster().map_err(|error| ConnectError::InCluster(causes(&error)))?
+            }
+            None => return Ok(None),
+        };
+        let mut config = config;
+        (config.read_timeout, config.reset_reader_on_write) = (Some(SILENCE), true);
+        let (namespace, address) = (config.default_namespace.clone(), config.cluster_url.to_string());
+        let client = Client::try_from(config).map_err(|error| ConnectError::Client(causes(&error)))?;
+        Ok(Some(Self { client, namespace, address }))
+    }
+}
+
+async fn from_file(path: &Path) -> Result<Config, ConnectError> {
+    let failed = |error: &dyn std::error::Error| ConnectError::Kubeconfig {
+        path: path.to_owned(),
+        cause: causes(error),
+    };
+    let mut file = Kubeconfig::read_from(path).map_err(|error| failed(&error))?;
+    for cluster in file.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
+        if cluster.proxy_url.as_deref().is_some_and(|proxy| !proxy.is_empty()) {
+            return Err(ConnectError::Proxy { path: path.to_owned() });
+        }
+        // The library falls back to HTTPS_PROXY where the file names no proxy.
+        cluster.proxy_url = Some(NO_PROXY.to_owned());
+    }
+    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(|error| failed(&error))?;
+    config.proxy_url = None;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn kubeconfig(proxy: &str) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kubeconfig");
+        let text = format!(
+            "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:1'{proxy}}}}}]\n\
+             users: [{{name: u, user: {{token: t}}}}]\n\
+             contexts: [{{name: x, context: {{cluster: c, user: u, namespace: shop}}}}]\ncurrent-context: x\n"
+        );
+        fs::write(&path, text).unwrap();
+        (directory, path)
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_names_address_and_namespace() {
+        let (_directory, path) = kubeconfig("");
+        let config = from_file(&path).await.unwrap();
+        assert_eq!((config.default_namespace.as_str(), config.proxy_url), ("shop", None));
+        assert_eq!(config.cluster_url.host(), Some("127.0.0.1"));
+    }
+
+    #[tokio::test]
+    async fn a_proxy_in_the_kubeconfig_is_refused() {
+        let (_directory, path) = kubeconfig(", proxy-url: 'http://proxy:3128'");
+        let error = from_file(&path).await.unwrap_err().to_string();
+        assert!(error.contains("proxy-url") && error.contains("kubeconfig"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_missing_or_no_kubeconfig_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        for content in [None, Some("clusters: 3"), Some("")] {
+            let path = directory.path().join("broken");
+            if let Some(content) = content {
+                fs::write(&path, content).unwrap();
+            }
+            let error = from_file(&path).await.unwrap_err().to_string();
+            assert!(error.contains("broken") && error.contains("--kubeconfig"), "{error}");
+        }
+    }
+}
