@@ -55,7 +55,9 @@ fn the_dashboard_asks_for_metrics_that_there_are() {
     let expressions: Vec<&str> =
         panels.flat_map(|panel| list(&panel["targets"])).map(|target| text(&target["expr"])).collect();
     assert!(expressions.len() > 10, "{expressions:?}");
-    expressions.iter().for_each(|expression| assert_known(expression));
+    for expression in expressions {
+        assert_known(expression);
+    }
 }
 
 /// `tests/alerts/run` runs the cases; here it is seen that none is missing.

@@ -7,6 +7,9 @@ use std::collections::BTreeSet;
 /// A verb on a resource: where it holds, group, resource, name (or any), verb.
 type Right = (String, String, String, Option<String>, String);
 
+/// Rights on one resource, with all their verbs.
+type Row = (&'static str, &'static str, &'static str, Option<&'static str>, &'static [&'static str]);
+
 fn rights(file: &str) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
     for role in objects(file).iter().filter(|object| text(&object["kind"]).ends_with("Role")) {
@@ -41,8 +44,8 @@ fn rights_of(place: &str, rule: &Value) -> Vec<Right> {
     rights
 }
 
-fn expected(rows: &[(&str, &str, &str, Option<&str>, &[&str])]) -> BTreeSet<Right> {
-    let of = |(place, group, resource, name, verbs): &(&str, &str, &str, Option<&str>, &[&str])| {
+fn expected(rows: &[Row]) -> BTreeSet<Right> {
+    let of = |(place, group, resource, name, verbs): &Row| {
         let right =
             ((*place).to_owned(), (*group).to_owned(), (*resource).to_owned(), name.map(str::to_owned));
         verbs
@@ -58,7 +61,7 @@ fn expected(rows: &[(&str, &str, &str, Option<&str>, &[&str])]) -> BTreeSet<Righ
 
 #[test]
 fn it_reads_etcds() {
-    let watch: &[&str] = &["list", "watch"];
+    let watch: &'static [&'static str] = &["list", "watch"];
     let table = [("cluster", "druid.gardener.cloud", "etcds", None, watch)];
     assert_eq!(rights("base/identity.yaml"), expected(&table));
 }
@@ -66,7 +69,8 @@ fn it_reads_etcds() {
 /// Nothing without a name but events, and so no `create` of anything else.
 #[test]
 fn it_writes_its_own_objects_by_name() {
-    let (replace, follow): (&[&str], &[&str]) = (&["get", "update"], &["get", "list", "watch", "patch"]);
+    let (replace, follow): (&'static [&'static str], &'static [&'static str]) =
+        (&["get", "update"], &["get", "list", "watch", "patch"]);
     let registration = "admissionregistration.k8s.io";
     let table = [
         (NAME, "", "secrets", Some("etcd-warden-ca"), replace),
@@ -127,7 +131,7 @@ fn default_of(help: &str, flag: &str) -> Option<String> {
     Some(value.split(']').next()?.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The policies name the loop by the ServiceAccount that the server runs as.
+/// The policies name the loop by the `ServiceAccount` that the server runs as.
 #[test]
 fn the_policies_name_the_servers_account() {
     let account = object("base/identity.yaml", "ServiceAccount");
