@@ -122,6 +122,22 @@ mod tests {
         );
     }
 
+    /// The definition that the manifests install is the one that the program prints.
+    #[test]
+    fn the_manifests_hold_the_present_definition() {
+        const FILE: &str = "manifests/crd/etcds.yaml";
+        let command = ["crd", "--validation", "structural"];
+        let output =
+            std::process::Command::new(env!("CARGO_BIN_EXE_etcd-warden")).args(command).output().unwrap();
+        let head = format!("# Made by: etcd-warden {}\n", command.join(" "));
+        let printed = head + &String::from_utf8(output.stdout).unwrap();
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(path(FILE), &printed).unwrap();
+        }
+        let installed = fs::read_to_string(path(FILE)).unwrap();
+        assert!(installed == printed, "{FILE}: run BLESS=1 cargo test --test documentation");
+    }
+
     #[test]
     fn the_readme_lists_the_rules_of_the_table() {
         check_part("README.md", "rules", &tables());

@@ -14,9 +14,12 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 /// Width of the help: it fits a terminal of 100 columns, and a page.
 const HELP_WIDTH: usize = 98;
 
+/// The release and, where it is known, the commit, as `build.rs` found them.
+const VERSION: &str = env!("ETCD_WARDEN_VERSION");
+
 /// Keeps etcd clusters on Kubernetes from being broken by the manifests that describe them.
 #[derive(Debug, Parser)]
-#[command(name = "etcd-warden", version, max_term_width = HELP_WIDTH, subcommand_required = true)]
+#[command(name = "etcd-warden", version = VERSION, max_term_width = HELP_WIDTH, subcommand_required = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -138,6 +141,16 @@ mod tests {
             let variable = format!("ETCD_WARDEN_{}", name.to_uppercase().replace('-', "_"));
             assert_eq!(argument.get_env().unwrap(), variable.as_str());
         }
+    }
+
+    #[test]
+    fn the_version_is_the_release_and_the_commit_where_it_is_known() {
+        let error = parse(arguments("etcd-warden --version")).unwrap_err();
+        let text = error.to_string();
+        let version = text.trim().strip_prefix("etcd-warden ").unwrap();
+        let commit = version.strip_prefix(env!("CARGO_PKG_VERSION")).unwrap();
+        let in_brackets = commit.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+        assert!(commit.is_empty() || in_brackets.is_some_and(|commit| commit.len() >= 7), "{version}");
     }
 
     #[test]
