@@ -6,6 +6,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{OnceLock, atomic::AtomicU32, atomic::Ordering};
 use std::time::Duration;
 
+use super::api::Api;
 use super::kubectl::{Kubectl, Output};
 use super::{Mark, Namespace, Write, audit, eventually};
 
@@ -29,6 +30,7 @@ pub struct Options<'a> {
 pub struct Bed {
     pub number: u32,
     kubectl: Kubectl,
+    kubeconfig: PathBuf,
     logs: PathBuf,
     namespaces: AtomicU32,
     /// Its end is the bed's end.
@@ -82,6 +84,7 @@ impl Bed {
         Self {
             number: number.parse().unwrap(),
             kubectl: Kubectl::new(&folder.join("kubectl"), &folder.join("kubeconfig/admin")),
+            kubeconfig: folder.join("kubeconfig/admin"),
             logs: folder.join("log"),
             namespaces: AtomicU32::new(0),
             lifeline,
@@ -107,6 +110,11 @@ impl Bed {
     #[track_caller]
     pub fn apply(&self, objects: &str) {
         self.kubectl_with(&["apply", "--filename", "-"], objects).ok();
+    }
+
+    /// The API server, as the administrator, without kubectl in between.
+    pub fn api(&self) -> Api {
+        Api::new(&self.kubeconfig)
     }
 
     /// A fresh namespace.

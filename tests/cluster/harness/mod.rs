@@ -4,8 +4,10 @@
 //! one line says what to install or run, and the scenarios pass without having run. `ETCD_WARDEN_BED=required`, and
 //! `CI`, make that a failure; `ETCD_WARDEN_BED=off` runs none.
 
+pub mod api;
 mod audit;
 mod bed;
+pub mod cases;
 mod kubectl;
 mod namespace;
 mod traces;
