@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod banner;
+mod cluster;
 mod serve;
 mod signals;
 mod values;
