@@ -6,9 +6,9 @@
 //! | [`rules`] | the catalogue: pure functions from (old, new, settings) to violations and warnings | `etcd` |
 //! | [`audit`] | what was rejected: the record and the file that holds it | nobody |
 //! | [`admission`] | AdmissionReview in, AdmissionReview out | `rules`, `etcd`, `audit` |
-//! | [`kubernetes`] | the API server's client, where there is a cluster | nobody |
+//! | [`kubernetes`] | the API server's client, and the watch cache of Etcds | `etcd`; of `admission` the lookup |
 //! | [`lease`] | leader election, for certificates and for a loop | `kubernetes` |
-//! | [`pki`] | the CA and the serving certificate of a server that was given none | nobody |
+//! | [`pki`] | the CA and the serving certificate of a server that was given none; those that look after themselves | `kubernetes` |
 //! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki`; of `rules` the settings and the ids |
 //! | [`telemetry`] | logs | nobody |
 //! | [`cli`] | one file a command | all |

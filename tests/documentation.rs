@@ -13,9 +13,13 @@ mod tests {
     use std::fmt::Write;
     use std::fs;
     use std::path::{Path, PathBuf};
+    use std::sync::Arc;
 
     use etcd_warden::etcd::crd::{BOUNDS, Enforcement, TYPE_RULE, cel::validations};
+    use etcd_warden::pki::managed;
     use etcd_warden::rules::{Group, RULES, WARNINGS, WarningCheck};
+
+    use etcd_warden::{kubernetes, lease};
 
     use super::support::{client, start};
 
@@ -196,7 +200,12 @@ mod tests {
     /// Names, types and meanings of the metrics are those of the server.
     #[tokio::test(flavor = "multi_thread")]
     async fn the_metrics_are_documented() {
-        let server = start(|_| {});
+        let server = start(|config| {
+            let attached = &mut config.attached.metrics;
+            attached.push(Arc::new(|registry| kubernetes::Metrics::default().register(registry)));
+            attached.push(Arc::new(|registry| managed::Metrics::default().register(registry)));
+            attached.push(Arc::new(|registry| lease::Metrics::default().register(registry)));
+        });
         let text = server.probe("/metrics").await.body;
         let mut table = String::from("| metric | type | what it counts |\n|---|---|---|\n");
         for help in text.lines().filter_map(|line| line.strip_prefix("# HELP ")) {

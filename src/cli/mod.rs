@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod banner;
+mod cluster;
 mod crd;
 mod serve;
 mod signals;

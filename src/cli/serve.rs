@@ -12,11 +12,12 @@ use crate::admission::{Audited, Enforcement};
 use crate::audit::{Rotation, Target};
 use crate::pki::{self, Done, Files};
 use crate::rules::Settings;
-use crate::server::{self, Attached, Clients, Config, Limits, Rules, Server, Tls, TlsVersion};
+use crate::server::{self, Clients, Config, Limits, Rules, Server, Source, Tls, TlsVersion};
 use crate::telemetry::{self, Format};
 
 use super::Failure;
 use super::banner;
+use super::cluster::{self, Beside, ClusterArgs};
 use super::signals::Signals;
 use super::values::{at_least_one, bytes, duration};
 
@@ -46,13 +47,16 @@ pub(super) struct Args {
     #[arg(long, env = "ETCD_WARDEN_SHUTDOWN_GRACE", hide_env = true, value_name = "DURATION", help_heading = LISTENING, default_value = "30s", value_parser = duration)]
     shutdown_grace: Duration,
 
-    /// Certificate chain in PEM, own certificate first; read again when it changes [default: made in --certs-dir]
+    /// Where the certificate comes from [default: files with --tls-cert, else directory]
+    #[arg(long, env = "ETCD_WARDEN_CERTIFICATES", hide_env = true, value_name = "SOURCE", help_heading = TLS)]
+    certificates: Option<Certificates>,
+    /// Certificate chain in PEM, own certificate first; read again when it changes
     #[arg(long, env = "ETCD_WARDEN_TLS_CERT", hide_env = true, value_name = "FILE", help_heading = TLS)]
     tls_cert: Option<PathBuf>,
     /// Its key in PEM, not encrypted
     #[arg(long, env = "ETCD_WARDEN_TLS_KEY", hide_env = true, value_name = "FILE", help_heading = TLS)]
     tls_key: Option<PathBuf>,
-    /// Where a CA and a certificate are made, and used again, without --tls-cert
+    /// Where a CA and a certificate are made, and used again, with --certificates directory
     #[arg(long, env = "ETCD_WARDEN_CERTS_DIR", hide_env = true, value_name = "DIRECTORY", help_heading = TLS, default_value = "certs")]
     certs_dir: PathBuf,
     /// Oldest TLS version spoken
@@ -64,6 +68,9 @@ pub(super) struct Args {
     /// Comma-separated names; a client's certificate bears one of them, as subject CN or SAN [default: any]
     #[arg(long, env = "ETCD_WARDEN_CLIENT_NAMES", hide_env = true, value_name = "NAMES", help_heading = TLS, value_delimiter = ',')]
     client_names: Vec<String>,
+
+    #[command(flatten)]
+    cluster: ClusterArgs,
 
     /// Which decisions are written down
     #[arg(long, env = "ETCD_WARDEN_AUDIT", hide_env = true, value_name = "WHICH", help_heading = AUDIT, default_value = "rejections")]
@@ -109,6 +116,16 @@ const RULES: &str = "Rules";
 const LOGS: &str = "Logs";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Certificates {
+    /// Made in --certs-dir
+    Directory,
+    /// --tls-cert and --tls-key
+    Files,
+    /// From a CA in a Secret, which the replicas make, rotate and put into their webhook configurations
+    SelfManaged,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MinimumVersion {
     #[value(name = "1.2")]
     V1_2,
@@ -136,6 +153,14 @@ enum Contradiction {
         "--tls-cert needs --tls-key, and the other way round: give both, or neither to have a certificate made in --certs-dir"
     )]
     HalfAPair,
+    #[error("--certificates files needs --tls-cert and --tls-key: give both")]
+    FilesWithoutFiles,
+    #[error(
+        "--tls-cert and --tls-key are for --certificates files: leave them out, or give --certificates files"
+    )]
+    FilesNotUsed,
+    #[error(transparent)]
+    Cluster(#[from] cluster::Contradiction),
     #[error("--client-names needs --client-ca: give the CA that signs the clients' certificates")]
     NamesWithoutCa,
     #[error(
@@ -168,19 +193,22 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     check(&args).map_err(|contradiction| Failure::Usage(contradiction.to_string()))?;
     let level = telemetry::init(args.log_format, &args.log_level);
     level.map_err(|_| Failure::Usage(Contradiction::LogLevel(args.log_level.clone()).to_string()))?;
-    let plan = plan(args).map_err(|error| Failure::Failed(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Failed(format!("can't start threads: {error}")))?;
-    let done = runtime.block_on(serve(plan));
+    let done = runtime.block_on(serve(args));
     // Work that hangs on a disk must not hold the process.
     runtime.shutdown_background();
     done
 }
 
-async fn serve(plan: Plan) -> Result<(), Failure> {
+async fn serve(args: Args) -> Result<(), Failure> {
     let failed = |error: &dyn std::error::Error| Failure::Failed(error.to_string());
     let signals = Signals::listen().map_err(|error| failed(&error))?;
-    let server = Server::bind(plan.config).map_err(|error| failed(&error))?;
+    let self_managed = args.source() == Certificates::SelfManaged;
+    let beside = Beside::connect(&args.cluster, self_managed).await.map_err(|error| failed(&error))?;
+    let plan = plan(args, &beside).map_err(|error| failed(&error))?;
+    let mut server = Server::bind(plan.config).map_err(|error| failed(&error))?;
+    beside.attach_to(&mut server);
     let addresses = server.addresses();
     tracing::info!(https = %addresses.https, probes = %addresses.probes, version = env!("CARGO_PKG_VERSION"), "listening");
     if let Some((files, done)) = &plan.certs {
@@ -193,10 +221,21 @@ async fn serve(plan: Plan) -> Result<(), Failure> {
     }
 }
 
+impl Args {
+    fn source(&self) -> Certificates {
+        let usual = if self.tls_cert.is_some() { Certificates::Files } else { Certificates::Directory };
+        self.certificates.unwrap_or(usual)
+    }
+}
+
 fn check(args: &Args) -> Result<(), Contradiction> {
+    args.cluster.check(args.source() == Certificates::SelfManaged)?;
+    let (source, files) = (args.source(), args.tls_cert.is_some());
     let to_stdout = args.audit_log.as_os_str() == "-";
     let contradictions = [
         (args.tls_cert.is_some() != args.tls_key.is_some(), Contradiction::HalfAPair),
+        (source == Certificates::Files && !files, Contradiction::FilesWithoutFiles),
+        (source != Certificates::Files && files, Contradiction::FilesNotUsed),
         (!args.client_names.is_empty() && args.client_ca.is_none(), Contradiction::NamesWithoutCa),
         (args.audit_required && (to_stdout || args.audit == Which::Off), Contradiction::RequiredWithoutFile),
         (args.audit_max_size == 0, Contradiction::NoRoom),
@@ -220,7 +259,8 @@ fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
 }
 
 /// The one place where flags become what the server runs with.
-fn plan(args: Args) -> Result<Plan, pki::CertsError> {
+fn plan(args: Args, beside: &Beside) -> Result<Plan, pki::CertsError> {
+    let source = args.source();
     let Args {
         listen,
         probes_listen,
@@ -230,6 +270,8 @@ fn plan(args: Args) -> Result<Plan, pki::CertsError> {
         shutdown_grace,
         tls_cert,
         tls_key,
+        certificates: _,
+        cluster: _,
         certs_dir,
         tls_min_version,
         client_ca,
@@ -246,8 +288,9 @@ fn plan(args: Args) -> Result<Plan, pki::CertsError> {
         log_format: _,
         log_level: _,
     } = args;
-    let (certificate, key, certs) = match (tls_cert, tls_key) {
-        (Some(certificate), Some(key)) => (certificate, key, None),
+    let (source, certs) = match (source, tls_cert, tls_key) {
+        (Certificates::SelfManaged, ..) => (Source::Held(beside.held.clone()), None),
+        (_, Some(certificate), Some(key)) => (Source::Files { certificate, key }, None),
         _ => own_certificate(&certs_dir)?,
     };
     let minimum = match tls_min_version {
@@ -270,18 +313,22 @@ fn plan(args: Args) -> Result<Plan, pki::CertsError> {
     let config = Config {
         listen,
         probes_listen,
-        tls: Tls { certificate, key, clients, minimum, poll: Tls::POLL },
+        tls: Tls { source, clients, minimum, poll: Tls::POLL },
         audit: (audit != Which::Off).then_some(server::Audit { target, required: audit_required }),
         limits: Limits { max_concurrent, max_connections, ..Limits::default() },
         drain_time,
         shutdown_grace,
-        judge: Arc::new(Rules { enforcement, ..Rules::new(settings, audited) }),
-        attached: Attached::default(),
+        judge: Arc::new(Rules {
+            enforcement,
+            stored: beside.stored.clone(),
+            ..Rules::new(settings, audited)
+        }),
+        attached: beside.attached.clone(),
     };
     Ok(Plan { config, certs, audit_on_stdout })
 }
 
-type OwnCertificate = (PathBuf, PathBuf, Option<(Files, Done)>);
+type OwnCertificate = (Source, Option<(Files, Done)>);
 
 fn own_certificate(directory: &std::path::Path) -> Result<OwnCertificate, pki::CertsError> {
     let (files, done) = pki::ensure(directory, SystemTime::now())?;
@@ -294,7 +341,8 @@ fn own_certificate(directory: &std::path::Path) -> Result<OwnCertificate, pki::C
             tracing::warn!(ca = %files.ca_certificate.display(), "CA had expired: made anew, clients must trust the new one");
         }
     }
-    Ok((files.certificate.clone(), files.key.clone(), Some((files, done))))
+    let source = Source::Files { certificate: files.certificate.clone(), key: files.key.clone() };
+    Ok((source, Some((files, done))))
 }
 
 /// `a,,b` and `a, b` are `a` and `b`.

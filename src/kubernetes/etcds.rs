@@ -128,8 +128,8 @@ impl Etcds {
             Event::Delete(watched) => inner.kept.remove(&watched),
         }
         // A list that has only begun proves nothing.
-        if inner.listing.is_none() {
-            inner.fault = None;
+        if inner.listing.is_none() && inner.fault.take().is_some() {
+            tracing::info!(etcds = inner.kept.entries.len(), "Etcds are watched again");
         }
         self.show(&inner);
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, SigningKey,
 };
 
 /// The common name by which a CA of ours is known again.
@@ -13,8 +13,11 @@ pub(super) const CA_NAME: &str = "etcd-warden local CA";
 /// The common name by which a serving certificate of ours is known again.
 pub(super) const SERVER_NAME: &str = "etcd-warden local server";
 
+/// The common name by which a CA in a Secret of ours is known again.
+pub(super) const MANAGED_CA_NAME: &str = "etcd-warden webhook CA";
+
 /// Certificates begin an hour in the past: the clients' clocks may be behind.
-const BACKDATED: Duration = Duration::from_hours(1);
+pub(super) const BACKDATED: Duration = Duration::from_hours(1);
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -29,9 +32,19 @@ pub(super) fn key() -> Result<KeyPair, rcgen::Error> {
     KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)
 }
 
-/// A certificate for our own CA, as PEM.
+/// A certificate for our own CA of this machine, as PEM.
 pub(super) fn ca(key: &KeyPair, now: SystemTime, life: Duration) -> Result<String, rcgen::Error> {
-    let mut params = named(CA_NAME, Vec::new(), now, life)?;
+    authority(CA_NAME, key, now, life)
+}
+
+/// A certificate for a CA, as PEM.
+pub(super) fn authority(
+    name: &str,
+    key: &KeyPair,
+    now: SystemTime,
+    life: Duration,
+) -> Result<String, rcgen::Error> {
+    let mut params = named(name, Vec::new(), now, life)?;
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     Ok(params.self_signed(key)?.pem())
@@ -44,7 +57,19 @@ pub(super) fn server(
     now: SystemTime,
     life: Duration,
 ) -> Result<String, rcgen::Error> {
-    let mut params = named(SERVER_NAME, own_names(), now, life)?;
+    serving(SERVER_NAME, own_names(), key, ca, now, life)
+}
+
+/// A serving certificate, as PEM.
+pub(super) fn serving(
+    name: &str,
+    names: Vec<String>,
+    key: &KeyPair,
+    ca: &Issuer<'_, impl SigningKey>,
+    now: SystemTime,
+    life: Duration,
+) -> Result<String, rcgen::Error> {
+    let mut params = named(name, names, now, life)?;
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

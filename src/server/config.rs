@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::audit;
 
-use super::{Attached, Judge, Limits};
+use super::{Attached, Held, Judge, Limits};
 
 /// Everything a server needs to know.
 #[derive(Clone, Debug)]
@@ -36,16 +36,38 @@ pub struct Config {
 /// What is served, and to whom.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The certificate chain in PEM, leaf first.
-    pub certificate: PathBuf,
-    /// Its key in PEM.
-    pub key: PathBuf,
+    /// The certificate and its key.
+    pub source: Source,
     /// Who may connect; everybody where it is absent.
     pub clients: Option<Clients>,
     /// The oldest protocol spoken.
     pub minimum: TlsVersion,
-    /// How often the files are read again: [`Tls::POLL`], less in tests.
+    /// How often files are read again: [`Tls::POLL`], less in tests.
     pub poll: Duration,
+}
+
+/// Where the certificate and its key come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// From files that may change.
+    Files {
+        /// The certificate chain in PEM, leaf first.
+        certificate: PathBuf,
+        /// Its key in PEM.
+        key: PathBuf,
+    },
+    /// From this process; until there is one, handshakes fail and the server isn't ready.
+    Held(Held),
+}
+
+impl Source {
+    /// What an error calls the certificate and the key.
+    pub(super) fn names(&self) -> (PathBuf, PathBuf) {
+        match self {
+            Self::Files { certificate, key } => (certificate.clone(), key.clone()),
+            Self::Held(_) => ("the server's own certificate".into(), "its key".into()),
+        }
+    }
 }
 
 impl Tls {

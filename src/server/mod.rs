@@ -7,6 +7,7 @@
 //! | `lifecycle` | runs it, and ends it without losing a request |
 //! | `tasks` | tasks with names |
 //! | `listener`, `descriptors` | accepts connections, and how many there may be |
+//! | `held` | a certificate that is handed over in memory |
 //! | `tls`, `client_auth`, `reload` | certificates, who may connect, and files that change |
 //! | `router`, `handler`, `body`, `decide`, `deadline`, `answer` | a request on its way to its answer |
 //! | `trail`, `log`, `metrics`, `labels` | what is written down of it |
@@ -23,6 +24,7 @@ mod deadline;
 mod decide;
 mod descriptors;
 mod handler;
+mod held;
 mod labels;
 mod lifecycle;
 mod limits;
@@ -40,9 +42,10 @@ mod trail;
 
 pub use attached::{Attached, Condition, State};
 pub use bind::{Addresses, Server, StartError};
-pub use config::{Audit, Clients, Config, Tls, TlsVersion};
+pub use config::{Audit, Clients, Config, Source, Tls, TlsVersion};
 pub use deadline::go_duration;
 pub use decide::{Judge, Rules};
+pub use held::Held;
 pub use lifecycle::RunError;
 pub use limits::Limits;
 pub use stopper::Stopper;

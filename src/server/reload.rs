@@ -1,12 +1,13 @@
 //! Reads the certificate files again and serves what has changed; never instead of a good pair a bad one.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use axum_server::tls_rustls::RustlsConfig;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::config::Tls;
+use super::config::{Source, Tls};
 use super::metrics::Metrics;
 use super::readiness::Readiness;
 use super::tls::{Bytes, Material, TlsError};
@@ -57,7 +58,16 @@ impl Reloader {
     /// Never ends.
     pub(super) async fn run(mut self) {
         loop {
-            sleep(self.tls.poll).await;
+            let handed_over = async {
+                match &self.tls.source {
+                    Source::Held(held) => held.changed().await,
+                    Source::Files { .. } => pending().await,
+                }
+            };
+            tokio::select! {
+                () = sleep(self.tls.poll) => {}
+                () = handed_over => {}
+            }
             self.poll().await;
         }
     }
@@ -78,7 +88,10 @@ impl Reloader {
         self.served.reload_from_config(Arc::clone(&material.config));
         self.announce(material);
         self.seen = Seen { good: bytes, bad: None };
-        tracing::info!(certificate = %self.tls.certificate.display(), not_after = material.validity.not_after, "certificate read anew");
+        if let Some(validity) = material.validity {
+            let certificate = self.tls.source.names().0;
+            tracing::info!(certificate = %certificate.display(), not_after = validity.not_after, "certificate read anew");
+        }
     }
 
     fn keep(&mut self, bytes: Option<Bytes>, fault: String) {
@@ -90,8 +103,10 @@ impl Reloader {
     }
 
     fn announce(&self, material: &Material) {
-        self.metrics.certificate_not_after.set(material.validity.not_after);
-        self.readiness.serves(material.validity);
+        if let Some(validity) = material.validity {
+            self.metrics.certificate_not_after.set(validity.not_after);
+            self.readiness.serves(validity);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From files to what a handshake needs.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,14 +9,18 @@ use std::sync::Arc;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::NoServerSessionStorage;
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert, WantsServerCert};
+use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
-use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
+use rustls::{ConfigBuilder, RootCertStore, ServerConfig, SupportedProtocolVersion};
+
+use zeroize::Zeroizing;
 
 use crate::pki::{self, Validity};
 
 use super::client_auth::NamedClients;
-use super::config::{Tls, TlsVersion};
+use super::config::{Source, Tls, TlsVersion};
+use super::held::Pair;
 
 /// Why certificate files can't be served.
 #[derive(Debug, thiserror::Error)]
@@ -59,72 +64,78 @@ pub enum TlsError {
 }
 
 /// The bytes of all files, as they were at one time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Bytes {
-    certificate: Vec<u8>,
-    key: Vec<u8>,
+    /// Absent where none has been handed over yet.
+    pair: Option<(Vec<u8>, Zeroizing<Vec<u8>>)>,
     client_ca: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Bytes {
+    // A key has no place in a log.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Bytes").finish_non_exhaustive()
+    }
 }
 
 /// What is served.
 #[derive(Debug)]
 pub(super) struct Material {
     pub(super) config: Arc<ServerConfig>,
-    pub(super) validity: Validity,
+    /// Absent where there is no certificate yet.
+    pub(super) validity: Option<Validity>,
+}
+
+/// Until there is a certificate, no handshake succeeds.
+#[derive(Debug)]
+struct NoCertificate;
+
+impl ResolvesServerCert for NoCertificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        None
+    }
 }
 
 impl Bytes {
     pub(super) fn read(tls: &Tls) -> Result<Self, TlsError> {
-        let (certificate, key) = one_directory(tls);
-        Ok(Self {
-            certificate: read(&certificate)?,
-            key: read(&key)?,
-            client_ca: tls.clients.as_ref().map(|clients| read(&clients.ca)).transpose()?,
-        })
+        let pair = match &tls.source {
+            Source::Files { certificate, key } => {
+                let (certificate, key) = one_directory(certificate, key);
+                Some((read(&certificate)?, Zeroizing::new(read(&key)?)))
+            }
+            Source::Held(held) => held.pair().map(|Pair { certificate, key }| (certificate, key)),
+        };
+        Ok(Self { pair, client_ca: tls.clients.as_ref().map(|clients| read(&clients.ca)).transpose()? })
     }
 
     /// Checks everything that can be known before a handshake.
     pub(super) fn check(&self, tls: &Tls) -> Result<Material, TlsError> {
-        let chain = self.chain(tls)?;
+        let Some((certificate, key)) = &self.pair else {
+            let config = finished(self.builder(tls)?.with_cert_resolver(Arc::new(NoCertificate)));
+            return Ok(Material { config, validity: None });
+        };
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+        let chain = chain.map_err(|_| no_certificate(tls))?;
         let validity =
             chain.first().and_then(|leaf| pki::validity(leaf)).ok_or_else(|| no_certificate(tls))?;
-        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|_| TlsError::Empty {
-            path: tls.key.clone(),
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Empty {
+            path: tls.source.names().1,
             wanted: "private key",
             remedy: "give a key that is not encrypted",
         })?;
-        Ok(Material { config: Arc::new(self.config(tls, chain, key)?), validity })
+        let config = self.builder(tls)?.with_single_cert(chain, key).map_err(|cause| mismatch(tls, cause))?;
+        Ok(Material { config: finished(config), validity: Some(validity) })
     }
 
-    fn chain(&self, tls: &Tls) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.certificate).collect();
-        chain.map_err(|_| no_certificate(tls))
-    }
-
-    fn config(
-        &self,
-        tls: &Tls,
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-    ) -> Result<ServerConfig, TlsError> {
-        let mismatch =
-            |cause| TlsError::Mismatch { certificate: tls.certificate.clone(), key: tls.key.clone(), cause };
+    fn builder(&self, tls: &Tls) -> Result<ConfigBuilder<ServerConfig, WantsServerCert>, TlsError> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions(tls.minimum))
-            .map_err(mismatch)?;
-        let builder = match self.clients(tls, provider)? {
+            .map_err(|cause| mismatch(tls, cause))?;
+        Ok(match self.clients(tls, provider)? {
             None => builder.with_no_client_auth(),
             Some(clients) => builder.with_client_cert_verifier(clients),
-        };
-        let mut config = builder.with_single_cert(chain, key).map_err(mismatch)?;
-        // The API server speaks HTTP/1.1 to webhooks; HTTP/2 would only be more to attack.
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // A resumed session would skip the check of a client's certificate against today's CA and names. The
-        // API server keeps its connections, so nothing is gained by resuming without that check either.
-        config.session_storage = Arc::new(NoServerSessionStorage {});
-        config.send_tls13_tickets = 0;
-        Ok(config)
+        })
     }
 
     fn clients(
@@ -144,6 +155,21 @@ impl Bytes {
     }
 }
 
+fn finished(mut config: ServerConfig) -> Arc<ServerConfig> {
+    // The API server speaks HTTP/1.1 to webhooks; HTTP/2 would only be more to attack.
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // A resumed session would skip the check of a client's certificate against today's CA and names. The
+    // API server keeps its connections, so nothing is gained by resuming without that check either.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Arc::new(config)
+}
+
+fn mismatch(tls: &Tls, cause: rustls::Error) -> TlsError {
+    let (certificate, key) = tls.source.names();
+    TlsError::Mismatch { certificate, key, cause }
+}
+
 fn versions(minimum: TlsVersion) -> &'static [&'static SupportedProtocolVersion] {
     static BOTH: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
     static NEWEST: [&SupportedProtocolVersion; 1] = [&TLS13];
@@ -155,7 +181,7 @@ fn versions(minimum: TlsVersion) -> &'static [&'static SupportedProtocolVersion]
 
 fn no_certificate(tls: &Tls) -> TlsError {
     TlsError::Empty {
-        path: tls.certificate.clone(),
+        path: tls.source.names().0,
         wanted: "certificate",
         remedy: "give the chain, the server's own certificate first",
     }
@@ -167,15 +193,15 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 
 /// The kubelet replaces all files of a Secret at once by turning the link `..data` to another directory. Both
 /// files are read from the directory that it leads to now, so that a turn in between can't mix two pairs.
-fn one_directory(tls: &Tls) -> (PathBuf, PathBuf) {
+fn one_directory(certificate: &Path, key: &Path) -> (PathBuf, PathBuf) {
     let in_volume = || {
-        let directory = tls.certificate.parent()?;
-        if tls.key.parent()? != directory {
+        let directory = certificate.parent()?;
+        if key.parent()? != directory {
             return None;
         }
         let data = fs::canonicalize(directory.join("..data")).ok()?;
-        let (certificate, key) = (data.join(tls.certificate.file_name()?), data.join(tls.key.file_name()?));
+        let (certificate, key) = (data.join(certificate.file_name()?), data.join(key.file_name()?));
         (certificate.exists() && key.exists()).then_some((certificate, key))
     };
-    in_volume().unwrap_or_else(|| (tls.certificate.clone(), tls.key.clone()))
+    in_volume().unwrap_or_else(|| (certificate.to_owned(), key.to_owned()))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use etcd_warden::server::{Clients, TlsVersion};
+use etcd_warden::server::{Clients, Held, Source, TlsVersion};
 use rustls::ProtocolVersion;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -13,7 +13,7 @@ use rustls::version::{TLS12, TLS13};
 
 use super::support::client::{Client, Options};
 use super::support::pem::{Authority, HOUR, Pair, Volume};
-use super::support::{Running, accepted, start, start_in, until};
+use super::support::{Running, SOON, accepted, start, start_in, until};
 
 /// The certificate that the server shows, in DER.
 fn shown(client: &Client) -> Vec<u8> {
@@ -30,8 +30,7 @@ fn start_with(authority: &Authority, pair: &Pair) -> Running {
     let (certificate, key) = pair.write(directory.path(), "own");
     fs::write(directory.path().join("root.crt"), &authority.pem).unwrap();
     let mut server = start_in(directory, |config| {
-        config.tls.certificate = certificate;
-        config.tls.key = key;
+        config.tls.source = Source::Files { certificate, key };
     });
     server.ca = server.directory.path().join("root.crt");
     server
@@ -147,8 +146,7 @@ async fn a_secret_that_is_swapped_under_load_costs_no_request() {
     let mut volume = Volume::new(directory.path().join("secret"), &root.sign("server"));
     let at = volume.directory.clone();
     let mut server = start_in(directory, |config| {
-        config.tls.certificate = at.join("tls.crt");
-        config.tls.key = at.join("tls.key");
+        config.tls.source = Source::Files { certificate: at.join("tls.crt"), key: at.join("tls.key") };
     });
     server.ca = server.directory.path().join("root.crt");
     let over = Arc::new(AtomicBool::new(false));
@@ -190,6 +188,32 @@ async fn load(
         }
     }
     answered
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_from_memory_is_served_as_soon_as_there_is_one() {
+    let (root, held) = (Authority::new("root"), Held::default());
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("root.crt"), &root.pem).unwrap();
+    let source = held.clone();
+    let mut server = start_in(directory, |config| {
+        config.tls.source = Source::Held(source);
+        config.tls.poll = SOON;
+    });
+    server.ca = server.directory.path().join("root.crt");
+    assert!(Options::new(&server.ca).connect(server.addresses.https).await.is_err());
+    let ready = server.probe("/readyz").await;
+    assert_eq!((ready.status, ready.body.contains("no certificate is served yet")), (503, true), "{ready:?}");
+    for name in ["first", "second"] {
+        let pair = root.sign(name);
+        held.serve(pair.chain.clone().into_bytes(), pair.key.clone().into_bytes().into());
+        until("it is served", async || {
+            let client = Options::new(&server.ca).connect(server.addresses.https).await;
+            client.is_ok_and(|client| shown(&client) == der(&pair))
+        })
+        .await;
+        assert_eq!(server.probe("/readyz").await.status, 200);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,7 +14,7 @@ use etcd_warden::audit::{Rotation, Target};
 use etcd_warden::pki;
 use etcd_warden::rules::Settings;
 use etcd_warden::server::{
-    Addresses, Attached, Audit, Config, Limits, Rules, RunError, Server, Stopper, Tls, TlsVersion,
+    Addresses, Attached, Audit, Config, Limits, Rules, RunError, Server, Source, Stopper, Tls, TlsVersion,
 };
 use tokio::task::JoinHandle;
 
@@ -40,8 +40,7 @@ pub fn config(directory: &Path) -> Config {
         listen: "127.0.0.1:0".parse().unwrap(),
         probes_listen: "127.0.0.1:0".parse().unwrap(),
         tls: Tls {
-            certificate: files.certificate,
-            key: files.key,
+            source: Source::Files { certificate: files.certificate, key: files.key },
             clients: None,
             minimum: TlsVersion::V1_2,
             poll: Duration::from_millis(50),
