@@ -177,6 +177,11 @@ pub fn can_be_had() -> bool {
     })
 }
 
+/// Whether long forms of scenarios are asked for (`tests/run --long`).
+pub fn is_long() -> bool {
+    std::env::var_os("ETCD_WARDEN_LONG").is_some()
+}
+
 /// What is missing, in the words of the bed's script.
 fn look_for_beds(wanted: &str) -> Result<(), String> {
     if wanted == "off" {

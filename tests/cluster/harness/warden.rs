@@ -13,6 +13,9 @@ use super::{Namespace, eventually};
 use crate::support::pem::Authority;
 use crate::support::process::{self, Process};
 
+/// How long the API server may take to hear of a webhook.
+const SOON: Duration = Duration::from_secs(20);
+
 /// A server of the program that judges one namespace's Etcds. Its registration ends before it does, or nothing could
 /// delete what is left.
 pub struct Warden<'a> {
@@ -24,9 +27,30 @@ pub struct Warden<'a> {
 }
 
 impl<'a> Warden<'a> {
-    /// Starts the program with further arguments, registers it, and waits until the API server calls it.
+    /// Starts the program with further arguments, registers both webhooks, and waits until the API server calls them.
     #[track_caller]
     pub fn judging(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
+        let warden = Self::start(namespace, arguments);
+        warden.register(&[warden.validation(), warden.mutation()]);
+        eventually(SOON, "the API server calls both webhooks", || {
+            let said = warden.probe();
+            said.contains("[canonical-url]") && said.contains("[bootstrap-members]")
+        });
+        warden
+    }
+
+    /// The same without the webhook that mutates.
+    #[track_caller]
+    pub fn validating(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
+        let warden = Self::start(namespace, arguments);
+        warden.register(&[warden.validation()]);
+        eventually(SOON, "the API server calls the webhook", || {
+            warden.probe().contains("[bootstrap-members]")
+        });
+        warden
+    }
+
+    fn start(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let host = namespace.bed.host();
         let authority = Authority::new("test CA");
@@ -34,24 +58,24 @@ impl<'a> Warden<'a> {
         let certificate = ["--tls-cert", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
         let arguments = [&certificate, arguments].concat();
         let process = process::spawn_on(&host, directory.path(), &arguments);
-        let warden =
-            Self { process, _directory: directory, ca: BASE64_STANDARD.encode(&authority.pem), namespace };
-        warden.register();
-        warden
+        Self { process, _directory: directory, ca: BASE64_STANDARD.encode(&authority.pem), namespace }
     }
 
-    fn register(&self) {
-        let validate = json!([
+    fn register(&self, configurations: &[Value]) {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": configurations});
+        self.namespace.bed.apply(&list.to_string());
+    }
+
+    fn validation(&self) -> Value {
+        let rules = json!([
             rule(&["CREATE", "UPDATE", "DELETE"], &["etcds"]),
             rule(&["UPDATE"], &["etcds/status", "etcds/scale"]),
         ]);
-        let mutate = json!([rule(&["CREATE", "UPDATE"], &["etcds"])]);
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": [
-            self.configuration("Validating", "validate", "Fail", &validate),
-            self.configuration("Mutating", "mutate", "Ignore", &mutate),
-        ]});
-        self.namespace.bed.apply(&list.to_string());
-        eventually(Duration::from_secs(20), "the API server calls both webhooks", || self.is_called());
+        self.configuration("Validating", "validate", "Fail", &rules)
+    }
+
+    fn mutation(&self) -> Value {
+        self.configuration("Mutating", "mutate", "Ignore", &json!([rule(&["CREATE", "UPDATE"], &["etcds"])]))
     }
 
     fn configuration(&self, kind: &str, hook: &str, failure_policy: &str, rules: &Value) -> Value {
@@ -72,15 +96,13 @@ impl<'a> Warden<'a> {
         })
     }
 
-    /// Both at once: mutation warns of the URL that it writes otherwise, validation refuses the eleventh member, which
-    /// a CRD without a schema lets pass.
-    fn is_called(&self) -> Result<(), String> {
+    /// What is said to an Etcd that both webhooks have something to say to: mutation writes its URL otherwise,
+    /// validation refuses the eleventh member, which a CRD without a schema lets pass.
+    fn probe(&self) -> String {
         let mut probe = fixture("bootstrap-members/rejected-eleven-members.json");
         probe["spec"]["etcd"]["bootstrapWithExistingCluster"]["clientEndpoints"] =
             json!(["HTTP://10.0.0.1:2379"]);
-        let said = self.create(&probe, &["--dry-run=server"]).stderr;
-        let has = |what: &str| said.contains(what).then_some(()).ok_or_else(|| said.clone());
-        has("[canonical-url]").and_then(|()| has("[bootstrap-members]"))
+        self.create(&probe, &["--dry-run=server"]).stderr
     }
 
     /// `kubectl create` of an object in the namespace that is judged.

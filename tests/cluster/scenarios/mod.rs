@@ -2,4 +2,5 @@
 
 mod admission;
 mod beds;
+mod fixtures;
 mod workloads;
