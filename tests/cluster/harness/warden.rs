@@ -50,6 +50,22 @@ impl<'a> Warden<'a> {
         warden
     }
 
+    /// Registers it and waits for nothing: for servers that the API server can't speak to.
+    pub fn registered(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
+        let warden = Self::start(namespace, arguments);
+        warden.register(&[warden.validation()]);
+        warden
+    }
+
+    /// What is said to an Etcd once the API server knows of the webhook.
+    #[track_caller]
+    pub fn create_until_called(&self, object: &Value) -> String {
+        eventually(SOON, "the API server calls the webhook", || {
+            let said = self.create(object, &["--dry-run=server"]);
+            (!said.status.success()).then_some(said.stderr)
+        })
+    }
+
     fn start(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let host = namespace.bed.host();

@@ -61,7 +61,7 @@ claim() { # claim [N]
   local number=${1:-$(free_number)}
   [ ! -d "$state/$number" ] || die "bed $number is up already: bed down $number ends it, bed up without a number takes a free one"
   use_bed "$number"
-  mkdir -p "$run"/{log,pid}
+  mkdir -p "$run"/{command,log,pid}
   exec {alive}<"$run"
   flock "$alive"
   exec {all}<&-
@@ -156,12 +156,40 @@ load() { # load N IMAGE.tar…: into every node
   done
 }
 
+known_program() { # known_program N NAME
+  known_bed "$1"
+  [ -e "$run/command/${2:-}" ] || die "bed $1 has no program '${2:-}': bed status $1 shows them"
+}
+
+is_running() { # is_running NAME
+  (enter "$n" kill -0 "$(<"$run/pid/$1")") 2>/dev/null
+}
+
+is_stopped() { ! is_running "$1"; }
+
+stop() { # stop N NAME: at once, as a crash would
+  known_program "$@"
+  (enter "$n" kill -KILL "$(<"$run/pid/$2")") 2>/dev/null || true
+  wait_for 10 "end of $2" is_stopped "$2"
+}
+
+start() { # start N NAME
+  known_program "$@"
+  is_stopped "$2" || die "$2 of bed $n is running: bed stop $n $2 ends it"
+  # The second node's programs are started by the process that holds its namespaces, the others by the first.
+  local starter=1 node=node-1
+  [[ $2 != *-2 ]] || { starter=$(<"$run/pid/node-2") && node=node-2; }
+  touch "$run/wanted/$node/$2"
+  (enter "$n" kill -USR1 "$starter")
+  wait_for 10 "start of $2" is_running "$2"
+}
+
 status() { # status N
   local file name
   known_bed "$1"
   for file in "$run"/pid/*; do
     name=${file##*/}
-    if (enter "$n" kill -0 "$(<"$file")") 2>/dev/null; then echo "up    $name"; else echo "DOWN  $name"; fi
+    if is_running "$name"; then echo "up    $name"; else echo "DOWN  $name"; fi
   done
 }
 

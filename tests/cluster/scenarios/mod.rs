@@ -2,5 +2,6 @@
 
 mod admission;
 mod beds;
+mod client_certificates;
 mod fixtures;
 mod workloads;
