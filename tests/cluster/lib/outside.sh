@@ -73,6 +73,12 @@ check() {
   is_built || die 'not everything is built that the pins name: run tests/cluster/bed build (as root, with Go)'
 }
 
+# A bridge shows its packets to iptables only where this module is there; a namespace can't ask for it.
+bridge_filter() {
+  [ -e /proc/sys/net/bridge ] || modprobe br_netfilter ||
+    die 'the kernel has no br_netfilter, without which pods reach no Service: load the module'
+}
+
 up() { # up [N] [OPTION…]
   local number='' tied='' supervisor
   nodes=1 minor=$node_minor
@@ -99,6 +105,7 @@ up() { # up [N] [OPTION…]
     shift
   done
   check
+  bridge_filter
   [ "$minor" = "$node_minor" ] || nodes=0
   claim "$number"
   ln -s "$(part_dir "kubernetes-$node_minor")/kubectl" "$run/kubectl"
@@ -161,15 +168,19 @@ known_program() { # known_program N NAME
   [ -e "$run/command/${2:-}" ] || die "bed $1 has no program '${2:-}': bed status $1 shows them"
 }
 
+send() { # send SIGNAL PID: by the shell's own kill, since the program is in a package that may not be there
+  (enter "$n" bash -c "kill -$1 $2")
+}
+
 is_running() { # is_running NAME
-  (enter "$n" kill -0 "$(<"$run/pid/$1")") 2>/dev/null
+  send 0 "$(<"$run/pid/$1")" 2>/dev/null
 }
 
 is_stopped() { ! is_running "$1"; }
 
 stop() { # stop N NAME: at once, as a crash would
   known_program "$@"
-  (enter "$n" kill -KILL "$(<"$run/pid/$2")") 2>/dev/null || true
+  send KILL "$(<"$run/pid/$2")" 2>/dev/null || true
   wait_for 10 "end of $2" is_stopped "$2"
 }
 
@@ -180,7 +191,7 @@ start() { # start N NAME
   local starter=1 node=node-1
   [[ $2 != *-2 ]] || { starter=$(<"$run/pid/node-2") && node=node-2; }
   touch "$run/wanted/$node/$2"
-  (enter "$n" kill -USR1 "$starter")
+  send USR1 "$starter"
   wait_for 10 "start of $2" is_running "$2"
 }
 
