@@ -79,10 +79,9 @@ bridge_filter() {
     die 'the kernel has no br_netfilter, without which pods reach no Service: load the module'
 }
 
-up() { # up [N] [OPTION…]
-  local number='' tied='' supervisor
-  nodes=1 minor=$node_minor
-  local flags=()
+# Into number, nodes, minor, flags and tied.
+read_options() {
+  number='' nodes=1 minor=$node_minor flags=() tied=''
   while (($#)); do
     case $1 in
     --nodes)
@@ -99,21 +98,29 @@ up() { # up [N] [OPTION…]
       flags+=("$2") && shift
       ;;
     --tied) tied=tied ;;
-    [1-9]*) number=$1 ;;
-    *) die "up doesn't know $1: bed --help lists what it takes" ;;
+    *)
+      [[ $1 =~ ^[1-9][0-9]*$ ]] && (($1 <= 250)) || die "up takes a number up to 250 and options, not '$1': see bed --help"
+      number=$1
+      ;;
     esac
     shift
   done
+  [ "$minor" = "$node_minor" ] || nodes=0
+}
+
+up() { # up [N] [OPTION…]
+  local supervisor
+  read_options "$@"
   check
   bridge_filter
-  [ "$minor" = "$node_minor" ] || nodes=0
   claim "$number"
   ln -s "$(part_dir "kubernetes-$node_minor")/kubectl" "$run/kubectl"
   printf 'nodes=%s\nminor=%s\n' "$nodes" "$minor" >"$run/options"
-  # mapfile reads an empty list from an empty file.
-  ((${#flags[@]} == 0)) || printf '%s\n' "${flags[@]}" >"$run/apiserver-flags"
   touch "$run/apiserver-flags" "$run/log/bed.log"
+  ((${#flags[@]} == 0)) || printf '%s\n' "${flags[@]}" >"$run/apiserver-flags"
+  # Open here, so that it can be read once the supervisor has removed it.
   exec {log}<"$run/log/bed.log"
+  [ "$tied" ] || exec </dev/null
   setsid "$here/lib/supervise" "$n" $tied <&0 >>"$run/log/bed.log" 2>&1 {log}<&- &
   supervisor=$!
   echo "$supervisor" >"$run/supervisor"
