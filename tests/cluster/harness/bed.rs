@@ -127,6 +127,18 @@ impl Bed {
         Output::of(script(&["exec", &self.number.to_string()]).args(command), "")
     }
 
+    /// Kills one of the bed's programs, as a crash would: `kube-apiserver`, `kubelet-1`, …
+    #[track_caller]
+    pub fn stop(&self, program: &str) {
+        Output::of(&mut script(&["stop", &self.number.to_string(), program]), "").ok();
+    }
+
+    /// Starts it again.
+    #[track_caller]
+    pub fn start_again(&self, program: &str) {
+        Output::of(&mut script(&["start", &self.number.to_string(), program]), "").ok();
+    }
+
     /// Imports an image, as a tar, into every node.
     #[track_caller]
     pub fn load(&self, image: &Path) {
@@ -183,6 +195,11 @@ pub fn can_be_had() -> bool {
         writeln!(std::io::stderr(), "skipped: scenarios on clusters: {missing}").unwrap();
         false
     })
+}
+
+/// Whether long forms of scenarios are asked for (`tests/run --long`).
+pub fn is_long() -> bool {
+    std::env::var_os("ETCD_WARDEN_LONG").is_some()
 }
 
 /// What is missing, in the words of the bed's script.

@@ -87,7 +87,7 @@ fn processes(bed: u32, control_groups: &[PathBuf]) -> Vec<String> {
     found
 }
 
-/// Of this namespace and of every process that can be looked at.
+/// Of the machine's own mount namespace: a bed's mounts are in one of its own, which ends with its processes.
 fn mounts(bed: u32) -> Vec<String> {
     let own = fs::read_to_string("/proc/self/mounts").unwrap();
     own.lines().filter(|line| line.contains(&folder(bed))).map(str::to_owned).collect()

@@ -9,9 +9,12 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Bed, Namespace, eventually};
+use super::{Namespace, eventually};
 use crate::support::pem::Authority;
 use crate::support::process::{self, Process};
+
+/// How long the API server may take to hear of a webhook.
+const SOON: Duration = Duration::from_secs(20);
 
 /// A server of the program that judges one namespace's Etcds. Its registration ends before it does, or nothing could
 /// delete what is left.
@@ -20,78 +23,79 @@ pub struct Warden<'a> {
     /// Holds its certificate.
     _directory: TempDir,
     ca: String,
-    judged: Judged<'a>,
-}
-
-/// What a server judges.
-enum Judged<'a> {
-    /// Etcds of one namespace, by both webhooks.
-    Namespace(&'a Namespace<'a>),
-    /// Every Etcd, by the validating one.
-    All(&'a Bed),
-}
-
-impl Judged<'_> {
-    fn bed(&self) -> &Bed {
-        match self {
-            Self::Namespace(namespace) => namespace.bed,
-            Self::All(bed) => bed,
-        }
-    }
-
-    /// Name of the registrations.
-    fn name(&self) -> &str {
-        match self {
-            Self::Namespace(namespace) => &namespace.name,
-            Self::All(_) => "all",
-        }
-    }
-
-    /// Which namespaces' objects are sent.
-    fn selector(&self) -> Value {
-        match self {
-            Self::Namespace(namespace) => {
-                json!({"matchLabels": {"kubernetes.io/metadata.name": namespace.name}})
-            }
-            Self::All(_) => json!({}),
-        }
-    }
+    namespace: &'a Namespace<'a>,
+    /// Which namespaces' Etcds it judges.
+    selector: Value,
 }
 
 impl<'a> Warden<'a> {
-    /// Starts the program with further arguments, registers it, and waits until the API server calls it.
+    /// Starts the program with further arguments, registers both webhooks, and waits until the API server calls them.
     #[track_caller]
     pub fn judging(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
-        let warden = Self::start(Judged::Namespace(namespace), arguments);
-        warden.register_both();
-        eventually(Duration::from_secs(20), "the API server calls both webhooks", || {
-            warden.is_called(namespace)
+        let warden = Self::start(namespace, arguments);
+        warden.register(&[warden.validation(), warden.mutation()]);
+        eventually(SOON, "the API server calls both webhooks", || {
+            let said = warden.probe();
+            said.contains("[canonical-url]") && said.contains("[bootstrap-members]")
         });
         warden
     }
 
-    /// The same for every namespace of the bed, and for validation alone.
+    /// The same without the webhook that mutates.
     #[track_caller]
-    pub fn validating(bed: &'a Bed, arguments: &[&str]) -> Self {
-        let warden = Self::start(Judged::All(bed), arguments);
-        bed.apply(&warden.validation().to_string());
-        let probe = fixture("bootstrap-members/rejected-eleven-members.json").to_string();
-        eventually(Duration::from_secs(20), "the API server calls the webhook", || {
-            let said = bed.kubectl_with(&["create", "--dry-run=server", "--filename", "-"], &probe).stderr;
-            if said.contains("[bootstrap-members]") { Ok(()) } else { Err(said) }
+    pub fn validating(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
+        let warden = Self::start(namespace, arguments);
+        warden.register(&[warden.validation()]);
+        eventually(SOON, "the API server calls the webhook", || {
+            warden.probe().contains("[bootstrap-members]")
         });
         warden
     }
 
-    fn start(judged: Judged<'a>, arguments: &[&str]) -> Self {
+    /// As [`Self::validating`], for every namespace.
+    #[track_caller]
+    pub fn validating_everywhere(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
+        let mut warden = Self::start(namespace, arguments);
+        warden.selector = json!({});
+        warden.register(&[warden.validation()]);
+        eventually(SOON, "the API server calls the webhook", || {
+            warden.probe().contains("[bootstrap-members]")
+        });
+        warden
+    }
+
+    /// Registers it and waits for nothing: for servers that the API server can't speak to.
+    pub fn registered(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
+        let warden = Self::start(namespace, arguments);
+        warden.register(&[warden.validation()]);
+        warden
+    }
+
+    /// What is said to an Etcd once the API server knows of the webhook.
+    #[track_caller]
+    pub fn create_until_called(&self, object: &Value) -> String {
+        eventually(SOON, "the API server calls the webhook", || {
+            let said = self.create(object, &["--dry-run=server"]);
+            (!said.status.success()).then_some(said.stderr)
+        })
+    }
+
+    fn start(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let host = judged.bed().host();
+        let host = namespace.bed.host();
         let authority = Authority::new("test CA");
         let (certificate, key) = authority.sign_host(&host).write(directory.path(), "server");
         let certificate = ["--tls-cert", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
         let arguments = [&certificate, arguments].concat();
         let process = process::spawn_on(&host, directory.path(), &arguments);
-        Self { process, _directory: directory, ca: BASE64_STANDARD.encode(&authority.pem), judged }
+        let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": namespace.name}});
+        let ca = BASE64_STANDARD.encode(&authority.pem);
+        Self { process, _directory: directory, ca, namespace, selector }
+    }
+
+    fn register(&self, configurations: &[Value]) {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": configurations});
+        self.namespace.bed.apply(&list.to_string());
     }
 
     fn validation(&self) -> Value {
@@ -102,26 +106,21 @@ impl<'a> Warden<'a> {
         self.configuration("Validating", "validate", "Fail", &rules)
     }
 
-    fn register_both(&self) {
-        let mutate = json!([rule(&["CREATE", "UPDATE"], &["etcds"])]);
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": [
-            self.validation(),
-            self.configuration("Mutating", "mutate", "Ignore", &mutate),
-        ]});
-        self.judged.bed().apply(&list.to_string());
+    fn mutation(&self) -> Value {
+        self.configuration("Mutating", "mutate", "Ignore", &json!([rule(&["CREATE", "UPDATE"], &["etcds"])]))
     }
 
     fn configuration(&self, kind: &str, hook: &str, failure_policy: &str, rules: &Value) -> Value {
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": format!("{kind}WebhookConfiguration"),
-            "metadata": {"name": self.judged.name()},
+            "metadata": {"name": self.namespace.name},
             "webhooks": [{
                 "name": format!("{hook}.etcd-warden.dev"),
                 "clientConfig": {"url": format!("https://{}/{hook}", self.process.https), "caBundle": self.ca},
                 "rules": rules,
-                "namespaceSelector": self.judged.selector(),
-                // Other versions are ways past the rules.
+                "namespaceSelector": self.selector,
+                // A scenario may write past the rules through another version.
                 "matchPolicy": "Exact",
                 "failurePolicy": failure_policy,
                 "sideEffects": "None",
@@ -131,23 +130,26 @@ impl<'a> Warden<'a> {
         })
     }
 
-    /// Both at once: mutation warns of the URL that it writes otherwise, validation refuses the eleventh member, which
-    /// a CRD without a schema lets pass.
-    fn is_called(&self, namespace: &Namespace<'_>) -> Result<(), String> {
+    /// What is said to an Etcd that both webhooks have something to say to: mutation writes its URL otherwise,
+    /// validation refuses the eleventh member, which a CRD without a schema lets pass.
+    fn probe(&self) -> String {
         let mut probe = fixture("bootstrap-members/rejected-eleven-members.json");
         probe["spec"]["etcd"]["bootstrapWithExistingCluster"]["clientEndpoints"] =
             json!(["HTTP://10.0.0.1:2379"]);
-        let create = ["create", "--dry-run=server", "--filename", "-"];
-        let said = namespace.kubectl_with(&create, &probe.to_string()).stderr;
-        let has = |what: &str| said.contains(what).then_some(()).ok_or_else(|| said.clone());
-        has("[canonical-url]").and_then(|()| has("[bootstrap-members]"))
+        self.create(&probe, &["--dry-run=server"]).stderr
+    }
+
+    /// `kubectl create` of an object in the namespace that is judged.
+    pub fn create(&self, object: &Value, arguments: &[&str]) -> super::Output {
+        let arguments = [&["create", "--filename", "-"], arguments].concat();
+        self.namespace.kubectl_with(&arguments, &object.to_string())
     }
 }
 
 impl Drop for Warden<'_> {
     fn drop(&mut self) {
         let configurations = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
-        self.judged.bed().kubectl(&["delete", configurations, self.judged.name()]);
+        self.namespace.bed.kubectl(&["delete", configurations, &self.namespace.name]);
     }
 }
 

@@ -61,7 +61,7 @@ claim() { # claim [N]
   local number=${1:-$(free_number)}
   [ ! -d "$state/$number" ] || die "bed $number is up already: bed down $number ends it, bed up without a number takes a free one"
   use_bed "$number"
-  mkdir -p "$run"/{log,pid}
+  mkdir -p "$run"/{command,log,pid}
   exec {alive}<"$run"
   flock "$alive"
   exec {all}<&-
@@ -73,10 +73,15 @@ check() {
   is_built || die 'not everything is built that the pins name: run tests/cluster/bed build (as root, with Go)'
 }
 
-up() { # up [N] [OPTION…]
-  local number='' tied='' supervisor
-  nodes=1 minor=$node_minor
-  local flags=()
+# A bridge shows its packets to iptables only where this module is there; a namespace can't ask for it.
+bridge_filter() {
+  [ -e /proc/sys/net/bridge ] || modprobe br_netfilter ||
+    die 'the kernel has no br_netfilter, without which pods reach no Service: load the module'
+}
+
+# Into number, nodes, minor, flags and tied.
+read_options() {
+  number='' nodes=1 minor=$node_minor flags=() tied=''
   while (($#)); do
     case $1 in
     --nodes)
@@ -93,20 +98,29 @@ up() { # up [N] [OPTION…]
       flags+=("$2") && shift
       ;;
     --tied) tied=tied ;;
-    [1-9]*) number=$1 ;;
-    *) die "up doesn't know $1: bed --help lists what it takes" ;;
+    *)
+      [[ $1 =~ ^[1-9][0-9]*$ ]] && (($1 <= 250)) || die "up takes a number up to 250 and options, not '$1': see bed --help"
+      number=$1
+      ;;
     esac
     shift
   done
-  check
   [ "$minor" = "$node_minor" ] || nodes=0
+}
+
+up() { # up [N] [OPTION…]
+  local supervisor
+  read_options "$@"
+  check
+  bridge_filter
   claim "$number"
   ln -s "$(part_dir "kubernetes-$node_minor")/kubectl" "$run/kubectl"
   printf 'nodes=%s\nminor=%s\n' "$nodes" "$minor" >"$run/options"
-  # mapfile reads an empty list from an empty file.
-  ((${#flags[@]} == 0)) || printf '%s\n' "${flags[@]}" >"$run/apiserver-flags"
   touch "$run/apiserver-flags" "$run/log/bed.log"
+  ((${#flags[@]} == 0)) || printf '%s\n' "${flags[@]}" >"$run/apiserver-flags"
+  # Open here, so that it can be read once the supervisor has removed it.
   exec {log}<"$run/log/bed.log"
+  [ "$tied" ] || exec </dev/null
   setsid "$here/lib/supervise" "$n" $tied <&0 >>"$run/log/bed.log" 2>&1 {log}<&- &
   supervisor=$!
   echo "$supervisor" >"$run/supervisor"
@@ -156,12 +170,44 @@ load() { # load N IMAGE.tar…: into every node
   done
 }
 
+known_program() { # known_program N NAME
+  known_bed "$1"
+  [ -e "$run/command/${2:-}" ] || die "bed $1 has no program '${2:-}': bed status $1 shows them"
+}
+
+send() { # send SIGNAL PID: by the shell's own kill, since the program is in a package that may not be there
+  (enter "$n" bash -c "kill -$1 $2")
+}
+
+is_running() { # is_running NAME
+  send 0 "$(<"$run/pid/$1")" 2>/dev/null
+}
+
+is_stopped() { ! is_running "$1"; }
+
+stop() { # stop N NAME: at once, as a crash would
+  known_program "$@"
+  send KILL "$(<"$run/pid/$2")" 2>/dev/null || true
+  wait_for 10 "end of $2" is_stopped "$2"
+}
+
+start() { # start N NAME
+  known_program "$@"
+  is_stopped "$2" || die "$2 of bed $n is running: bed stop $n $2 ends it"
+  # The second node's programs are started by the process that holds its namespaces, the others by the first.
+  local starter=1 node=node-1
+  [[ $2 != *-2 ]] || { starter=$(<"$run/pid/node-2") && node=node-2; }
+  touch "$run/wanted/$node/$2"
+  send USR1 "$starter"
+  wait_for 10 "start of $2" is_running "$2"
+}
+
 status() { # status N
   local file name
   known_bed "$1"
   for file in "$run"/pid/*; do
     name=${file##*/}
-    if (enter "$n" kill -0 "$(<"$file")") 2>/dev/null; then echo "up    $name"; else echo "DOWN  $name"; fi
+    if is_running "$name"; then echo "up    $name"; else echo "DOWN  $name"; fi
   done
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::fixtures::violation;
 use crate::harness::{Bed, Namespace, Warden, fixture};
 
 const BROKEN: &str = "bootstrap-members/rejected-members-and-endpoints-missing";
@@ -18,10 +19,7 @@ fn causes(name: &str) -> Vec<String> {
     let path = format!("{}/fixtures/{name}.answer.json", env!("CARGO_MANIFEST_DIR"));
     let answer: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let causes = answer["response"]["status"]["details"]["causes"].as_array().unwrap();
-    let text = |cause: &Value| {
-        format!("{}: {}", cause["field"].as_str().unwrap(), cause["message"].as_str().unwrap())
-    };
-    causes.iter().map(text).collect()
+    causes.iter().map(violation).collect()
 }
 
 /// The same on every API server.

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::harness::{Bed, Traces, eventually};
+use crate::harness::{Bed, Options, Traces, can_be_had, eventually};
 
 /// How long the machine may take to be rid of a bed.
 const GONE: Duration = Duration::from_secs(15);
@@ -44,8 +44,22 @@ fn two_beds_side_by_side_and_nothing_left_of_the_one_that_ends() {
 }
 
 #[test]
+fn an_api_server_that_was_away_has_forgotten_nothing() {
+    let Some(bed) = Bed::with(&Options { control_plane: true, ..Options::default() }) else { return };
+    let shop = bed.namespace();
+    shop.kubectl(&["create", "configmap", "color", "--from-literal=color=blue"]).ok();
+    bed.stop("kube-apiserver");
+    shop.kubectl(&["get", "configmap", "color"]).refused();
+    bed.start_again("kube-apiserver");
+    let color = eventually(Duration::from_secs(30), "the API server answers again", || {
+        shop.kubectl(&["get", "configmap", "color", "--output=jsonpath={.data.color}"]).attempt()
+    });
+    assert_eq!(color, "blue");
+}
+
+#[test]
 fn a_killed_test_leaves_nothing() {
-    if !crate::harness::can_be_had() {
+    if !can_be_had() {
         return;
     }
     let mut test = Command::new(std::env::current_exe().unwrap())

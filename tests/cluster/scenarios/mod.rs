@@ -2,5 +2,7 @@
 
 mod admission;
 mod beds;
+mod client_certificates;
+mod fixtures;
 mod walls;
 mod workloads;

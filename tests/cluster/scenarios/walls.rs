@@ -35,14 +35,13 @@ fn definition(schema: Option<Strength>) -> Value {
 }
 
 /// An API server that judges fixtures.
-struct Wall<'b> {
+struct Wall {
     api: Api,
-    bed: &'b Bed,
 }
 
-impl<'b> Wall<'b> {
-    fn new(bed: &'b Bed, schema: Option<Strength>) -> Self {
-        let wall = Self { api: bed.api(), bed };
+impl Wall {
+    fn new(bed: &Bed, schema: Option<Strength>) -> Self {
+        let wall = Self { api: bed.api() };
         let definition = definition(schema);
         let name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/etcds.druid.gardener.cloud";
         wall.api.apply(name, &definition).ok();
@@ -210,9 +209,10 @@ fn the_webhook_decides_as_the_fixtures_say(bed: &Bed) {
         by_flags.entry(case.flags.clone()).or_default().push(case);
     }
     let (mut by_webhook, mut otherwise) = (0, Vec::new());
+    let home = bed.namespace();
     for (flags, cases) in by_flags {
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        let warden = Warden::validating(wall.bed, &flags);
+        let warden = Warden::validating_everywhere(&home, &flags);
         for case in &cases {
             let Some(answer) = wall.judge(case) else { continue };
             let denied = answer.message().contains("admission webhook");
