@@ -80,7 +80,7 @@ resource! {
         "role": Text<'static>,
         /// Ready, NotReady or Unknown.
         "status": Text<'static>,
-        /// Why.
+        /// Why it has this status, in one word.
         "reason": Text<'static>,
         /// When its status last changed.
         "lastTransitionTime": Time,

@@ -146,8 +146,8 @@ mod tests {
                 }
                 undescribed(&path, property, found);
             }
-            for part in ["items", "additionalProperties"] {
-                undescribed(&format!("{path}[]"), &schema[part], found);
+            for part in ["items", "additionalProperties"].iter().filter_map(|part| schema.get(part)) {
+                undescribed(&format!("{path}[]"), part, found);
             }
         }
         let mut found = Vec::new();
