@@ -37,6 +37,8 @@ pub struct Leaves<F> {
     serve: F,
     /// What is served, and the CA that signed it.
     served: Option<(Validity, Certificate)>,
+    /// Whether the configurations have been seen to trust it.
+    trusted: bool,
 }
 
 /// What is to be done about the leaf.
@@ -51,7 +53,7 @@ enum Due {
 impl<F: FnMut(Leaf) + Send> Leaves<F> {
     /// `serve` is called with each new leaf.
     pub fn new(access: Access, status: Arc<Status>, serve: F) -> Self {
-        Self { access, status, serve, served: None }
+        Self { access, status, serve, served: None, trusted: false }
     }
 
     /// Until told to `stop`.
@@ -63,7 +65,7 @@ impl<F: FnMut(Leaf) + Send> Leaves<F> {
                 looked = self.look() => looked,
             };
             let wait = match &looked {
-                Err(_) if self.served.is_none() => backoff.failed(),
+                Err(_) if !self.trusted => backoff.failed(),
                 _ => self.pause(),
             };
             let fault = looked.map_or_else(|problem| Some(problem.to_string()), |note| note);
@@ -99,6 +101,8 @@ impl<F: FnMut(Leaf) + Send> Leaves<F> {
         }
         let hooks = hooks?;
         self.check_trust(&current.certificate, &hooks)?;
+        self.trusted = true;
+        self.status.is_trusted();
         Ok(current.certificate.validity.has_not_begun(now).then(|| {
             "the CA begins in the future: this machine's clock is behind, or the one of who made it is ahead".to_owned()
         }))
@@ -138,10 +142,7 @@ impl<F: FnMut(Leaf) + Send> Leaves<F> {
     fn check_trust(&self, current: &Certificate, hooks: &[Option<Hooks>; 2]) -> Result<(), Problem> {
         let signer = self.served.as_ref().map_or(current, |(_, signer)| signer);
         match distrusting(hooks, signer) {
-            None => {
-                self.status.is_trusted();
-                Ok(())
-            }
+            None => Ok(()),
             Some(kind) => Err(Problem::Not(format!(
                 "{kind} {:?} does not trust this replica's CA yet: whoever holds the lease puts that right",
                 self.access.settings.configuration
