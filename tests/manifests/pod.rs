@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 /// Flags that the manifests set and that this program doesn't have yet.
-const AWAITED: &[&str] = &["certificates", "enforcement", "namespace"];
+const AWAITED: &[&str] = &["certificates", "namespace"];
 
 /// Two objects of 3 MB, the API server's bound, and an envelope: the longest review that is read.
 const REVIEW_BYTES: u64 = 7 * 1024 * 1024;

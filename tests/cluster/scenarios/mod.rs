@@ -4,5 +4,6 @@ mod admission;
 mod beds;
 mod client_certificates;
 mod fixtures;
+mod manifests;
 mod walls;
 mod workloads;
