@@ -15,7 +15,7 @@ mod wait;
 mod warden;
 
 pub use audit::{Mark, Write};
-pub use bed::{Bed, Options, can_be_had, is_long};
+pub use bed::{Bed, FOLDER, Options, can_be_had, is_long};
 pub use kubectl::Output;
 pub use namespace::Namespace;
 pub use traces::Traces;

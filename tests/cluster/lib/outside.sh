@@ -27,8 +27,28 @@ remove_groups() { # remove_groups N
   done
 }
 
-# What a dead bed leaves: its namespaces took processes, mounts and routes with them.
+processes_of() { # processes_of N
+  local hierarchy
+  for hierarchy in $(hierarchies); do
+    find "$hierarchy/$(group_of "$1")" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+  done | sort -u
+}
+
+# The kernel ends them with the bed's first process; this waits, and helps where that one lives on.
+end_processes() { # end_processes N
+  local ids try
+  for ((try = 0; try < 100; try++)); do
+    mapfile -t ids < <(processes_of "$1")
+    ((${#ids[@]})) || return 0
+    kill -KILL "${ids[@]}" 2>/dev/null || true
+    sleep 0.1
+  done
+  echo "bed: processes of bed $1 don't end: ${ids[*]}" >&2
+}
+
+# What a dead bed leaves: mounts and routes go with its last process.
 remove_rest() { # remove_rest N
+  end_processes "$1"
   ip link delete "bed$1" 2>/dev/null || true
   remove_groups "$1"
   rm -rf "${state:?}/$1"

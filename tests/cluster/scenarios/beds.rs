@@ -4,7 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::harness::{Bed, Options, Traces, can_be_had, eventually};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::{Bed, FOLDER, Options, Traces, can_be_had, eventually};
 
 /// How long the machine may take to be rid of a bed.
 const GONE: Duration = Duration::from_secs(15);
@@ -55,6 +57,21 @@ fn an_api_server_that_was_away_has_forgotten_nothing() {
         shop.kubectl(&["get", "configmap", "color", "--output=jsonpath={.data.color}"]).attempt()
     });
     assert_eq!(color, "blue");
+}
+
+#[test]
+fn the_bed_of_a_killed_supervisor_ends_and_its_rest_is_swept_up() {
+    let Some(bed) = Bed::with(&Options { control_plane: true, ..Options::default() }) else { return };
+    let number = bed.number;
+    let supervisor = std::fs::read_to_string(format!("{FOLDER}/{number}/supervisor")).unwrap();
+    let supervisor = Pid::from_raw(supervisor.trim().parse().unwrap()).unwrap();
+    kill_process(supervisor, Signal::KILL).unwrap();
+    eventually(GONE, "the kernel has ended the bed", || {
+        let left = Traces::of(number).processes;
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    });
+    drop(bed);
+    Traces::of(number).are_gone().unwrap();
 }
 
 #[test]
