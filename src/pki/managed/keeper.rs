@@ -201,20 +201,20 @@ impl Keeper {
         let often = if fights { ", again and again: the next repairs are made later and later" } else { "" };
         let name = &self.access.settings.configuration;
         format!(
-            "clientConfig.caBundle of {} {name:?} was overwritten by field manager {} and put right{often}; have that \
-             manager leave the field alone",
+            "clientConfig.caBundle of {} {name:?} was overwritten by {} and put right{often}; whoever \
+             does it must leave the field alone",
             kind.name,
-            found.writer().unwrap_or_else(|| "unknown".to_owned())
+            found.writer().unwrap_or_else(|| "somebody who removed it".to_owned())
         )
     }
 
     fn fight(&self, kind: Kind, found: &Hooks) -> String {
         let name = &self.access.settings.configuration;
         format!(
-            "clientConfig.caBundle of {} {name:?} is overwritten again and again by field manager {}: it is put right \
-             later and later; have that manager leave the field alone",
+            "clientConfig.caBundle of {} {name:?} is overwritten again and again by {}: it is put right \
+             later and later; whoever does it must leave the field alone",
             kind.name,
-            found.writer().unwrap_or_else(|| "unknown".to_owned())
+            found.writer().unwrap_or_else(|| "somebody who removed it".to_owned())
         )
     }
 }
