@@ -6,4 +6,5 @@ mod client_certificates;
 mod fixtures;
 mod manifests;
 mod walls;
+mod walls_at_random;
 mod workloads;

@@ -35,12 +35,12 @@ fn definition(schema: Option<Strength>) -> Value {
 }
 
 /// An API server that judges fixtures.
-struct Wall {
+pub(super) struct Wall {
     api: Api,
 }
 
 impl Wall {
-    fn new(bed: &Bed, schema: Option<Strength>) -> Self {
+    pub(super) fn new(bed: &Bed, schema: Option<Strength>) -> Self {
         let wall = Self { api: bed.api() };
         let definition = definition(schema);
         let name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/etcds.druid.gardener.cloud";
@@ -81,7 +81,7 @@ impl Wall {
     }
 
     /// The API server's answer to a fixture. Nothing where what is stored in it can't be.
-    fn judge(&self, case: &Case) -> Option<Answer> {
+    pub(super) fn judge(&self, case: &Case) -> Option<Answer> {
         self.with_namespace(&case.namespace);
         match case.operation.as_str() {
             "CREATE" => {
@@ -150,7 +150,7 @@ fn names(object: &Value) -> (String, String) {
 }
 
 /// The rule that a refusal of CEL or of the webhook names.
-fn names_a_rule(message: &str) -> bool {
+pub(super) fn names_a_rule(message: &str) -> bool {
     RULES.iter().any(|rule| message.contains(&format!("[{}]", rule.id)))
 }
 
