@@ -280,6 +280,23 @@ async fn a_deleted_secret_costs_no_trust_in_what_is_served() {
 }
 
 #[tokio::test]
+async fn a_leaf_is_kept_while_the_configurations_do_not_trust_the_ca_that_signs_now() {
+    let fixture = Fixture::start();
+    install(&fixture.api);
+    let settings = Settings { leaf_life: Duration::from_secs(8), ..settings() };
+    let leader = Replica::start(&fixture, settings.clone(), true).await;
+    let replica = Replica::start(&fixture, settings, false).await;
+    leader.is_well().await;
+    replica.is_well().await;
+    leader.stop.cancel();
+    let (pem, key) = authority(OURS, SystemTime::now() - HOUR, SystemTime::now() + 9 * HOUR);
+    put_secret(&fixture.api, &[("ca.crt", &pem), ("ca.key", &key)]);
+    until("it is said", async || replica.says().contains("the old leaf is kept")).await;
+    let leaf = replica.leaf().unwrap();
+    assert!(fixture.bundles().iter().all(|bundle| trusts(bundle, &leaf)));
+}
+
+#[tokio::test]
 async fn rotations_never_serve_what_is_not_trusted() {
     let fixture = Fixture::start();
     install(&fixture.api);

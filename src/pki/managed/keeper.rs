@@ -69,14 +69,7 @@ impl Keeper {
                 () = over.cancelled() => break,
                 round = self.round(&mut term) => round,
             };
-            wait = match &round {
-                Ok(true) => Duration::ZERO,
-                Ok(false) => self.pause(&term),
-                Err(_) => backoff.failed(),
-            };
-            if round.is_ok() {
-                backoff.succeeded();
-            }
+            wait = self.wait_after(&round, &term, &mut backoff);
             self.status.came_to(Part::Keeper, round.err().map(|problem| problem.to_string()));
         }
         // Another replica sees to it now.
@@ -84,10 +77,19 @@ impl Keeper {
         self.status.came_to(Part::Watch, None);
     }
 
+    fn wait_after(&self, round: &Result<bool, Problem>, term: &Term, backoff: &mut Backoff) -> Duration {
+        match round {
+            Err(_) => return backoff.failed(),
+            Ok(_) => backoff.succeeded(),
+        }
+        if matches!(round, Ok(true)) { Duration::ZERO } else { self.pause(term) }
+    }
+
     fn pause(&self, term: &Term) -> Duration {
         // Life times of seconds are for tests, and are kept all the same.
         let settings = &self.access.settings;
-        let usual = ROUND.min(settings.settle / 4).min(settings.ca_life / 60).max(Duration::from_millis(100));
+        let settle = if settings.settle.is_zero() { ROUND } else { settings.settle / 4 };
+        let usual = ROUND.min(settle).min(settings.ca_life / 60).max(Duration::from_millis(100));
         let due = term.due.map(|due| due.saturating_duration_since(Instant::now()));
         due.map_or(usual, |due| due.min(usual))
     }
