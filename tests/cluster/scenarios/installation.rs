@@ -77,7 +77,7 @@ fn from_an_empty_cluster_to_a_judge_and_out_again() {
 fn no_create_fails_while_servers_are_replaced(bed: &Bed) {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let creates = scope.spawn(|| {
+        let writer = scope.spawn(|| {
             let mut created = 0;
             while !over.load(Ordering::Relaxed) {
                 create(bed, SOUND).ok();
@@ -95,7 +95,7 @@ fn no_create_fails_while_servers_are_replaced(bed: &Bed) {
             rolled_out(bed);
         }));
         over.store(true, Ordering::Relaxed);
-        let created = creates.join().unwrap();
+        let created = writer.join().unwrap();
         done.unwrap();
         assert!(created > 20, "only {created} creates were tried");
     });
@@ -121,7 +121,5 @@ fn nothing_that_calls_us_is_left(bed: &Bed) {
     let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
     let left = bed.kubectl(&["get", kinds, "--output=name"]).ok();
     assert!(!left.contains("etcd-warden"), "{left}");
-    eventually(SOON, "Etcds are written without a judge", || {
-        create(bed, BROKEN).attempt()
-    });
+    eventually(SOON, "Etcds are written without a judge", || create(bed, BROKEN).attempt());
 }
