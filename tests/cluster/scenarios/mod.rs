@@ -4,6 +4,7 @@ mod admission;
 mod beds;
 mod client_certificates;
 mod fixtures;
+mod installation;
 mod manifests;
 mod walls;
 mod walls_at_random;
