@@ -219,7 +219,7 @@ async fn a_secret_that_is_broken_or_foreign_is_left_alone_and_the_way_out_is_sai
         let replica = Replica::start(&fixture, settings(), true).await;
         until(said, async || replica.says().contains(said)).await;
         assert!(
-            replica.says().contains("kubectl -n warden delete secret etcd-warden-ca"),
+            replica.says().contains("kubectl -n warden patch secret etcd-warden-ca"),
             "{}",
             replica.says()
         );

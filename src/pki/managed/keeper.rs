@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
 use futures_util::stream::select;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -97,9 +98,9 @@ impl Keeper {
     /// Looks at everything, and takes one step; whether there may be a next one at once.
     async fn round(&self, term: &mut Term) -> Result<bool, Problem> {
         let mut hooks = self.access.both().await?;
-        let Found { authorities, version } = self.access.secret().await?;
+        let Found { authorities, metadata } = self.access.secret().await?;
         let step = self.step(&authorities, &hooks, term);
-        if self.write(step, &authorities, version).await? {
+        if self.write(step, &authorities, metadata).await? {
             return Ok(true);
         }
         let kept = self.keep_bundles(&authorities.bundle(), &mut hooks, term).await;
@@ -124,7 +125,7 @@ impl Keeper {
         &self,
         step: Step,
         authorities: &Authorities,
-        version: Option<String>,
+        metadata: Option<ObjectMeta>,
     ) -> Result<bool, Problem> {
         let life = self.access.settings.ca_life;
         let said = match &step {
@@ -140,7 +141,7 @@ impl Keeper {
         let Some(written) = step.applied(authorities, || Authority::make(SystemTime::now(), life))? else {
             return Ok(false);
         };
-        self.access.write(&written, version).await?;
+        self.access.write(&written, metadata).await?;
         self.status.metrics.rotations.inc_by(u64::from(promotes));
         tracing::info!(secret = %self.access.settings.secret, "{said}");
         Ok(true)
