@@ -3,6 +3,7 @@
 mod admission;
 mod beds;
 mod client_certificates;
+mod definitions;
 mod fixtures;
 mod installation;
 mod manifests;
