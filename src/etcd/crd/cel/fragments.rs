@@ -66,3 +66,11 @@ pub(super) fn quoted(text: &str) -> String {
 pub(super) fn matches(text: &str, pattern: &str) -> String {
     format!("{text}.matches({})", literal(pattern))
 }
+
+/// Whether a part of the spec was stored as it is now.
+pub(super) fn unchanged(path: &str) -> String {
+    format!(
+        "(oldSelf.hasValue() && {} && oldSelf.value().{path} == self.{path})",
+        has("oldSelf.value()", path)
+    )
+}

@@ -10,8 +10,10 @@
 
 mod changes;
 mod fragments;
-mod source;
+mod names;
+mod own;
 mod status;
+mod urls;
 mod values;
 
 use super::node::{self, NoSuchField};
@@ -122,9 +124,17 @@ impl Validation {
     }
 }
 
-/// Every validation, in the order of the catalogue.
+/// Every validation.
 pub fn validations() -> Vec<Validation> {
-    [changes::validations(), source::validations(), values::validations(), status::validations()].concat()
+    [
+        changes::validations(),
+        names::validations(),
+        own::validations(),
+        urls::validations(),
+        values::validations(),
+        status::validations(),
+    ]
+    .concat()
 }
 
 pub(super) fn apply(schema: &mut Value, strength: Strength) -> Result<(), NoSuchField> {
