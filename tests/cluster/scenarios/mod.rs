@@ -2,8 +2,15 @@
 
 mod admission;
 mod beds;
+mod beside_druid;
+mod bundles;
 mod client_certificates;
 mod fixtures;
+mod installed;
+mod kubectl;
 mod manifests;
+mod outage;
+mod under_load;
 mod walls;
+mod ways_to_write;
 mod workloads;
