@@ -10,6 +10,7 @@
 //! | [`lease`] | leader election, for certificates and for a loop | `kubernetes` |
 //! | [`pki`] | the CA and the serving certificate of a server that was given none; those that look after themselves | `kubernetes` |
 //! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki`; of `rules` the settings and the ids |
+//! | [`member`] | what a reconcile loop and the agents of members say to each other | nobody |
 //! | [`telemetry`] | logs | nobody |
 //! | [`cli`] | one file a command | all |
 
@@ -19,6 +20,7 @@ pub mod cli;
 pub mod etcd;
 pub mod kubernetes;
 pub mod lease;
+pub mod member;
 pub mod pki;
 pub mod rules;
 pub mod server;

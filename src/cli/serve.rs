@@ -229,7 +229,6 @@ impl Args {
 }
 
 fn check(args: &Args) -> Result<(), Contradiction> {
-    args.cluster.check(args.source() == Certificates::SelfManaged)?;
     let (source, files) = (args.source(), args.tls_cert.is_some());
     let to_stdout = args.audit_log.as_os_str() == "-";
     let contradictions = [
@@ -243,10 +242,10 @@ fn check(args: &Args) -> Result<(), Contradiction> {
         (names_nothing(&args.allowed_images), Contradiction::NamesNothing("--allowed-images")),
         (share_a_port(args.listen, args.probes_listen), Contradiction::SamePort(args.listen)),
     ];
-    contradictions
-        .into_iter()
-        .find(|(found, _)| *found)
-        .map_or(Ok(()), |(_, contradiction)| Err(contradiction))
+    match contradictions.into_iter().find(|(found, _)| *found) {
+        Some((_, contradiction)) => Err(contradiction),
+        None => Ok(args.cluster.check(source == Certificates::SelfManaged)?),
+    }
 }
 
 fn names_nothing(list: &[String]) -> bool {

@@ -179,6 +179,11 @@ mod tests {
         );
     }
 
+    #[derive(Deserialize)]
+    struct List {
+        items: Vec<Watched>,
+    }
+
     #[test]
     fn an_odd_object_is_read_as_far_as_it_goes() {
         let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
@@ -191,10 +196,6 @@ mod tests {
         let json = format!(
             r#"{{"items":[{{"metadata":{{"name":"m","namespace":"n"}},"spec":{{"etcd":{deep},"other":{deep}}}}},3]}}"#
         );
-        #[derive(Deserialize)]
-        struct List {
-            items: Vec<Watched>,
-        }
         let items = serde_json::from_str::<List>(&json).unwrap().items;
         assert_eq!(items.iter().map(Watched::key).collect::<Vec<_>>(), [Some(("n", "m")), None]);
         assert!(items[0].json().contains(&deep) && !items[0].json().contains("other"));

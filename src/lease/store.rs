@@ -1,5 +1,6 @@
 //! A Lease, read and replaced by its resource version.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -66,13 +67,23 @@ pub struct KubernetesLease {
     api: Api<Lease>,
     namespace: String,
     name: String,
+    /// What others wrote of the Lease when it was last read, to be kept when it is replaced.
+    kept: Arc<Mutex<ObjectMeta>>,
 }
 
 impl KubernetesLease {
     /// The Lease of this name; it needn't be there yet.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
         let api = Api::namespaced(client, namespace);
-        Self { api, namespace: namespace.to_owned(), name: name.to_owned() }
+        Self { api, namespace: namespace.to_owned(), name: name.to_owned(), kept: Arc::default() }
+    }
+
+    /// The record, and what is to be kept beside it.
+    fn seen(&self, lease: Lease) -> Stored {
+        let ObjectMeta { labels, annotations, finalizers, owner_references, .. } = lease.metadata.clone();
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) =
+            ObjectMeta { labels, annotations, finalizers, owner_references, ..ObjectMeta::default() };
+        lease.into()
     }
 
     fn target(&self, verb: &'static str) -> Target {
@@ -82,20 +93,20 @@ impl KubernetesLease {
 
 impl Store for KubernetesLease {
     async fn read(&self) -> Result<Option<Stored>, StoreError> {
-        Ok(self.target("get").call(self.api.get_opt(&self.name)).await?.map(Stored::from))
+        Ok(self.target("get").call(self.api.get_opt(&self.name)).await?.map(|lease| self.seen(lease)))
     }
 
     async fn write(&self, record: Record, version: Option<String>) -> Result<Stored, StoreError> {
         let (params, creates) = (PostParams::default(), version.is_none());
-        let metadata =
-            ObjectMeta { name: Some(self.name.clone()), resource_version: version, ..ObjectMeta::default() };
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let metadata = ObjectMeta { name: Some(self.name.clone()), resource_version: version, ..kept };
         let lease = Lease { metadata, spec: Some(record.into()) };
         let written = if creates {
             self.target("create").call(self.api.create(&params, &lease)).await
         } else {
             self.target("update").call(self.api.replace(&self.name, &params, &lease)).await
         };
-        Ok(written?.into())
+        Ok(self.seen(written?))
     }
 }
 

@@ -29,13 +29,16 @@ pub enum State {
     Failed(Cow<'static, str>),
 }
 
+/// Registers metrics.
+pub type Measured = Arc<dyn Fn(&mut Registry) + Send + Sync>;
+
 /// Further conditions and metrics of a server.
 #[derive(Clone, Default)]
 pub struct Attached {
     /// Shown in `/readyz`.
     pub conditions: Vec<Arc<dyn Condition>>,
     /// Each registers what it counts.
-    pub metrics: Vec<Arc<dyn Fn(&mut Registry) + Send + Sync>>,
+    pub metrics: Vec<Measured>,
 }
 
 impl fmt::Debug for Attached {

@@ -290,7 +290,8 @@ mod tests {
             told.cancelled().await;
             Ok(())
         });
-        let error = watch(tasks, stopper.clone()).await.unwrap_err();
+        let watched = timeout(Duration::from_secs(10), watch(tasks, stopper.clone())).await;
+        let error = watched.expect("the others are told to end").unwrap_err();
         assert_eq!(error.to_string(), "the task \"lease\" ended early: lost");
         assert!(stopper.draining().is_cancelled());
     }

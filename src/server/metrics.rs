@@ -1,7 +1,6 @@
 //! What the server counts, with controller-runtime's names where it counts the same. Every label value is
 //! from a closed set, and every series that can be known beforehand is there from the start, at zero.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -18,6 +17,7 @@ use crate::audit::{Counters, Stage};
 use crate::rules;
 
 use super::answer::Refusal;
+use super::attached::Measured;
 use super::labels::{
     Answered, CODES, Decided, Handshake, HandshakeFailed, Rule, STAGES, Warning, Webhook, all_decisions,
     decided, path,
@@ -68,10 +68,7 @@ impl Drop for InFlight {
 }
 
 impl Metrics {
-    pub(super) fn new(
-        audit: Option<&Counters>,
-        attached: &[Arc<dyn Fn(&mut Registry) + Send + Sync>],
-    ) -> Self {
+    pub(super) fn new(audit: Option<&Counters>, attached: &[Measured]) -> Self {
         let mut metrics = Self {
             registry: Registry::default(),
             latency: Family::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),

@@ -40,7 +40,7 @@ mod tasks;
 mod tls;
 mod trail;
 
-pub use attached::{Attached, Condition, State};
+pub use attached::{Attached, Condition, Measured, State};
 pub use bind::{Addresses, Server, StartError};
 pub use config::{Audit, Clients, Config, Source, Tls, TlsVersion};
 pub use deadline::go_duration;

@@ -23,12 +23,12 @@ const BODY: usize = 1 << 22;
 pub struct Api(Arc<Inner>);
 
 struct Inner {
-    state: Mutex<Objects>,
+    state: Mutex<Store>,
     events: broadcast::Sender<(String, Value)>,
 }
 
 #[derive(Default)]
-struct Objects {
+struct Store {
     version: u64,
     /// By path, such as `/api/v1/namespaces/warden/secrets/ca`.
     objects: BTreeMap<String, Value>,
@@ -79,7 +79,7 @@ impl Api {
         api
     }
 
-    fn state(&self) -> MutexGuard<'_, Objects> {
+    fn state(&self) -> MutexGuard<'_, Store> {
         self.0.state.lock().unwrap()
     }
 
@@ -120,7 +120,7 @@ impl Api {
     }
 }
 
-impl Objects {
+impl Store {
     fn store(&mut self, path: &str, mut object: Value, events: &broadcast::Sender<(String, Value)>) -> Value {
         self.version += 1;
         let kind = if self.objects.contains_key(path) { "MODIFIED" } else { "ADDED" };

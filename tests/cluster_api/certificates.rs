@@ -219,7 +219,7 @@ async fn a_secret_that_is_broken_or_foreign_is_left_alone_and_the_way_out_is_sai
         let replica = Replica::start(&fixture, settings(), true).await;
         until(said, async || replica.says().contains(said)).await;
         assert!(
-            replica.says().contains("kubectl -n warden delete secret etcd-warden-ca"),
+            replica.says().contains("kubectl -n warden patch secret etcd-warden-ca"),
             "{}",
             replica.says()
         );
@@ -277,6 +277,23 @@ async fn a_deleted_secret_costs_no_trust_in_what_is_served() {
     let old = replica.leaf().unwrap();
     until("a leaf of the other CA is served", async || trusted().await && replica.leaf().unwrap() != old)
         .await;
+}
+
+#[tokio::test]
+async fn a_leaf_is_kept_while_the_configurations_do_not_trust_the_ca_that_signs_now() {
+    let fixture = Fixture::start();
+    install(&fixture.api);
+    let settings = Settings { leaf_life: Duration::from_secs(8), ..settings() };
+    let leader = Replica::start(&fixture, settings.clone(), true).await;
+    let replica = Replica::start(&fixture, settings, false).await;
+    leader.is_well().await;
+    replica.is_well().await;
+    leader.stop.cancel();
+    let (pem, key) = authority(OURS, SystemTime::now() - HOUR, SystemTime::now() + 9 * HOUR);
+    put_secret(&fixture.api, &[("ca.crt", &pem), ("ca.key", &key)]);
+    until("it is said", async || replica.says().contains("the old leaf is kept")).await;
+    let leaf = replica.leaf().unwrap();
+    assert!(fixture.bundles().iter().all(|bundle| trusts(bundle, &leaf)));
 }
 
 #[tokio::test]

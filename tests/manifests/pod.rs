@@ -70,16 +70,16 @@ fn every_flag_and_variable_exists() {
     let used = arguments.iter().filter_map(|argument| argument.strip_prefix("--")?.split('=').next());
     let used = used.map(str::to_owned);
     for flag in used.chain(all_variables().iter().map(|(name, _)| of_variable(name))) {
-        assert!(known.contains(&flag), "there is no --{flag}");
+        assert!(known.contains(&flag), "no --{flag}");
     }
 }
 
-/// A filter of log levels that can't be read is found when all else is in order. A kubeconfig stands for the token
-/// that a pod has.
+/// A filter of log levels that can't be read is found when all else is in order. The cluster that a pod would be in is
+/// named instead, and isn't asked yet.
 #[test]
 fn the_arguments_can_be_followed() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_etcd-warden"));
-    command.args(arguments()).args(["--kubeconfig=unread", "--log-level=["]);
+    command.args(arguments()).args(["--kubeconfig=no-such-file", "--log-level=["]);
     for (name, value) in variables(&deployment()) {
         command.env(name, value.unwrap_or_else(|| NAME.to_owned()));
     }

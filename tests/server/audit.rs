@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use etcd_warden::admission::Audited;
+use etcd_warden::admission::{Audited, Enforcement};
 use etcd_warden::audit::{Rotation, Target};
 use etcd_warden::rules::Settings;
 use etcd_warden::server::{Config, Rules};
@@ -182,4 +182,23 @@ async fn every_answered_rejection_survives_kill() {
     fs::write(&log, format!("{whole}{{\"torn\":")).unwrap();
     let _again = spawn(directory.path(), &arguments);
     assert_eq!(fs::read_to_string(&log).unwrap(), whole);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_warn_a_violation_is_counted_and_recorded_and_let_in() {
+    let rules =
+        Rules { enforcement: Enforcement::Warn, ..Rules::new(Settings::default(), Audited::Rejections) };
+    let server = start(|config| config.judge = Arc::new(rules));
+    let answer = post(server.addresses.https, &server.ca, "/validate", &rejected()).await;
+    assert!(answer.allowed() && answer.body.contains("would be refused: spec.replicas: "), "{}", answer.body);
+    let labels = |decision: &str| {
+        format!(
+            "etcd_warden_decisions_total{{webhook=\"/validate\",operation=\"CREATE\",resource=\"etcds\",decision=\"{decision}\"}}"
+        )
+    };
+    assert_eq!(server.metric(&labels("warned")).await, 1);
+    assert_eq!(server.metric(&labels("rejected")).await, 0);
+    let record: serde_json::Value = serde_json::from_str(server.audit().trim()).unwrap();
+    assert_eq!((record["decision"].as_str(), record["enforcement"].as_str()), (Some("warned"), Some("warn")));
+    assert_eq!(record["violations"][0]["rule"], "replicas-range");
 }

@@ -29,7 +29,7 @@ fn with_free_ports<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn flags_that_contradict_each_other_end_with_2_and_a_remedy() {
     let directory = tempfile::tempdir().unwrap();
-    let table: [(&[&str], &[&str]); 16] = [
+    let table: [(&[&str], &[&str]); 25] = [
         (&["--tls-cert", "x"], &["--tls-key"]),
         (&["--tls-key", "x"], &["--tls-cert"]),
         (&["--client-names", "a"], &["--client-ca"]),
@@ -45,6 +45,18 @@ fn flags_that_contradict_each_other_end_with_2_and_a_remedy() {
         (&["--drain-time", "10"], &["10s"]),
         (&["--max-concurrent", "0"], &["1 to"]),
         (&["--tls-min-version", "1.1"], &["1.2", "1.3"]),
+        (&["--certificates", "files"], &["--certificates files", "--tls-cert"]),
+        (&["--certificates", "directory", "--tls-cert", "x", "--tls-key", "y"], &["--certificates files"]),
+        (&["--certificates", "self-managed", "--tls-cert", "x", "--tls-key", "y"], &["--certificates files"]),
+        (&["--certificates", "self-managed"], &["needs a cluster", "--kubeconfig"]),
+        (
+            &["--certificates", "self-managed", "--leaf-lifetime", "9000h"],
+            &["--leaf-lifetime", "--ca-lifetime"],
+        ),
+        (&["--certificates", "self-managed", "--leaf-lifetime", "0s"], &["--leaf-lifetime", "24h"]),
+        (&["--certificates", "self-managed", "--ca-settle-time", "3000h"], &["--ca-settle-time", "a third"]),
+        (&["--certificates", "mounted"], &["directory", "self-managed"]),
+        (&["--enforcement", "never"], &["deny", "warn"]),
         (&["--log-level", "a=b=c"], &["--log-level", "debug"]),
     ];
     for (arguments, parts) in table {

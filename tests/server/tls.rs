@@ -191,14 +191,18 @@ async fn load(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_from_memory_is_served_as_soon_as_there_is_one() {
-    let (root, held) = (Authority::new("root"), Held::default());
+async fn a_certificate_from_memory_is_served_as_soon_as_there_is_one_to_the_clients_of_the_ca() {
+    let (root, clients, held) = (Authority::new("root"), Authority::new("clients"), Held::default());
     let directory = tempfile::tempdir().unwrap();
+    let ca = directory.path().join("clients.crt");
+    fs::write(&ca, &clients.pem).unwrap();
+    let identity = clients.sign("kube-apiserver").write(directory.path(), "client");
     fs::write(directory.path().join("root.crt"), &root.pem).unwrap();
     let source = held.clone();
     let mut server = start_in(directory, |config| {
         config.tls.source = Source::Held(source);
         config.tls.poll = SOON;
+        config.tls.clients = Some(Clients { ca, names: Vec::new() });
     });
     server.ca = server.directory.path().join("root.crt");
     assert!(Options::new(&server.ca).connect(server.addresses.https).await.is_err());
@@ -208,10 +212,14 @@ async fn a_certificate_from_memory_is_served_as_soon_as_there_is_one() {
         let pair = root.sign(name);
         held.serve(pair.chain.clone().into_bytes(), pair.key.clone().into_bytes().into());
         until("it is served", async || {
-            let client = Options::new(&server.ca).connect(server.addresses.https).await;
-            client.is_ok_and(|client| shown(&client) == der(&pair))
+            let identity = Some((identity.0.as_path(), identity.1.as_path()));
+            let options = Options { identity, ..Options::new(&server.ca) };
+            let Ok(mut client) = options.connect(server.addresses.https).await else { return false };
+            shown(&client) == der(&pair) && answers(&mut client).await
         })
         .await;
+        let mut nobody = Options::new(&server.ca).connect(server.addresses.https).await.unwrap();
+        assert!(!answers(&mut nobody).await, "a client without a certificate gets in");
         assert_eq!(server.probe("/readyz").await.status, 200);
     }
 }

@@ -30,6 +30,10 @@ fn clean(mut command: Command, directory: &Path) -> Command {
             command.env_remove(name);
         }
     }
+    // No client of the program takes a proxy from the environment: nobody listens there.
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        command.env(name, "http://127.0.0.1:1");
+    }
     command.current_dir(directory);
     command
 }

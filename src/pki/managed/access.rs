@@ -2,6 +2,7 @@
 
 use futures_util::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::DynamicObject;
 use kube::runtime::WatchStreamExt;
@@ -49,16 +50,16 @@ impl Access {
         Ok(secret.map(Found::of).transpose()?.unwrap_or_default())
     }
 
-    /// Replaces the version that was read, or creates where there was none.
+    /// Replaces the version whose metadata was read, or creates where there was none.
     pub(super) async fn write(
         &self,
         authorities: &Authorities,
-        version: Option<String>,
+        metadata: Option<ObjectMeta>,
     ) -> Result<(), CallError> {
         let Settings { namespace, secret: name, .. } = &self.settings;
         let (api, params) = (self.secrets(), PostParams::default());
-        let creates = version.is_none();
-        let secret = authorities.secret(namespace, name, version);
+        let creates = metadata.is_none();
+        let secret = authorities.secret(namespace, name, metadata);
         let target = |verb| Target::in_namespace(verb, "secrets", namespace, name);
         let written = if creates {
             target("create").call(api.create(&params, &secret)).await

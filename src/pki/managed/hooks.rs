@@ -1,4 +1,8 @@
 //! The webhook configurations: what their bundles hold, and one field applied.
+//!
+//! Server-side apply makes this field manager an owner of each webhook's entry. `kubectl apply` removes an entry all the
+//! same; `kubectl apply --server-side` of a configuration with one webhook less is refused by the API server, since the
+//! entry would stay with nothing but its bundle: such an upgrade deletes the entry by `kubectl apply` or `kubectl edit`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -61,9 +65,9 @@ impl Hooks {
     pub(super) fn of(object: DynamicObject) -> Self {
         let hooks = object.data.get("webhooks").and_then(Value::as_array);
         let bundles = hooks.into_iter().flatten().map(|hook| {
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let bundle = STANDARD.decode(text(&hook["clientConfig"]["caBundle"])).unwrap_or_default();
-            (text(&hook["name"]), bundle)
+            let text = |place: &str| hook.pointer(place).and_then(Value::as_str).unwrap_or_default();
+            let bundle = STANDARD.decode(text("/clientConfig/caBundle")).unwrap_or_default();
+            (text("/name").to_owned(), bundle)
         });
         Self {
             uid: object.metadata.uid.unwrap_or_default(),
@@ -114,7 +118,7 @@ impl Hooks {
         })
     }
 
-    /// Who else wrote a bundle, and how; the latest of several.
+    /// Who else wrote a bundle, and how; the latest of several. Who removes a field owns nothing.
     pub(super) fn writer(&self) -> Option<String> {
         let others = self.managed.iter().filter(|entry| {
             entry.manager.as_deref() != Some(FIELD_MANAGER)
@@ -122,7 +126,7 @@ impl Hooks {
         });
         let latest = others.max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?;
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
-        Some(format!("{:?} ({})", text(&latest.manager), text(&latest.operation)))
+        Some(format!("field manager {:?} ({})", text(&latest.manager), text(&latest.operation)))
     }
 }
 
@@ -192,7 +196,7 @@ mod tests {
             entry("helm", "Update", "2026-01-04T00:00:00Z", "f:service"),
             entry(FIELD_MANAGER, "Apply", "2026-01-05T00:00:00Z", "f:caBundle"),
         ]);
-        assert_eq!(hooks(&object).writer().unwrap(), "\"kubectl-edit\" (Update)");
+        assert_eq!(hooks(&object).writer().unwrap(), "field manager \"kubectl-edit\" (Update)");
         assert_eq!(hooks(&configuration(&["a"])).writer(), None);
     }
 }

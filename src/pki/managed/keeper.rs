@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
 use futures_util::stream::select;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -69,14 +70,7 @@ impl Keeper {
                 () = over.cancelled() => break,
                 round = self.round(&mut term) => round,
             };
-            wait = match &round {
-                Ok(true) => Duration::ZERO,
-                Ok(false) => self.pause(&term),
-                Err(_) => backoff.failed(),
-            };
-            if round.is_ok() {
-                backoff.succeeded();
-            }
+            wait = self.wait_after(&round, &term, &mut backoff);
             self.status.came_to(Part::Keeper, round.err().map(|problem| problem.to_string()));
         }
         // Another replica sees to it now.
@@ -84,10 +78,19 @@ impl Keeper {
         self.status.came_to(Part::Watch, None);
     }
 
+    fn wait_after(&self, round: &Result<bool, Problem>, term: &Term, backoff: &mut Backoff) -> Duration {
+        match round {
+            Err(_) => return backoff.failed(),
+            Ok(_) => backoff.succeeded(),
+        }
+        if matches!(round, Ok(true)) { Duration::ZERO } else { self.pause(term) }
+    }
+
     fn pause(&self, term: &Term) -> Duration {
         // Life times of seconds are for tests, and are kept all the same.
         let settings = &self.access.settings;
-        let usual = ROUND.min(settings.settle / 4).min(settings.ca_life / 60).max(Duration::from_millis(100));
+        let settle = if settings.settle.is_zero() { ROUND } else { settings.settle / 4 };
+        let usual = ROUND.min(settle).min(settings.ca_life / 60).max(Duration::from_millis(100));
         let due = term.due.map(|due| due.saturating_duration_since(Instant::now()));
         due.map_or(usual, |due| due.min(usual))
     }
@@ -95,9 +98,9 @@ impl Keeper {
     /// Looks at everything, and takes one step; whether there may be a next one at once.
     async fn round(&self, term: &mut Term) -> Result<bool, Problem> {
         let mut hooks = self.access.both().await?;
-        let Found { authorities, version } = self.access.secret().await?;
+        let Found { authorities, metadata } = self.access.secret().await?;
         let step = self.step(&authorities, &hooks, term);
-        if self.write(step, &authorities, version).await? {
+        if self.write(step, &authorities, metadata).await? {
             return Ok(true);
         }
         let kept = self.keep_bundles(&authorities.bundle(), &mut hooks, term).await;
@@ -122,7 +125,7 @@ impl Keeper {
         &self,
         step: Step,
         authorities: &Authorities,
-        version: Option<String>,
+        metadata: Option<ObjectMeta>,
     ) -> Result<bool, Problem> {
         let life = self.access.settings.ca_life;
         let said = match &step {
@@ -138,7 +141,7 @@ impl Keeper {
         let Some(written) = step.applied(authorities, || Authority::make(SystemTime::now(), life))? else {
             return Ok(false);
         };
-        self.access.write(&written, version).await?;
+        self.access.write(&written, metadata).await?;
         self.status.metrics.rotations.inc_by(u64::from(promotes));
         tracing::info!(secret = %self.access.settings.secret, "{said}");
         Ok(true)
@@ -201,20 +204,20 @@ impl Keeper {
         let often = if fights { ", again and again: the next repairs are made later and later" } else { "" };
         let name = &self.access.settings.configuration;
         format!(
-            "clientConfig.caBundle of {} {name:?} was overwritten by field manager {} and put right{often}; have that \
-             manager leave the field alone",
+            "clientConfig.caBundle of {} {name:?} was overwritten by {} and put right{often}; whoever \
+             does it must leave the field alone",
             kind.name,
-            found.writer().unwrap_or_else(|| "unknown".to_owned())
+            found.writer().unwrap_or_else(|| "somebody who removed it".to_owned())
         )
     }
 
     fn fight(&self, kind: Kind, found: &Hooks) -> String {
         let name = &self.access.settings.configuration;
         format!(
-            "clientConfig.caBundle of {} {name:?} is overwritten again and again by field manager {}: it is put right \
-             later and later; have that manager leave the field alone",
+            "clientConfig.caBundle of {} {name:?} is overwritten again and again by {}: it is put right \
+             later and later; whoever does it must leave the field alone",
             kind.name,
-            found.writer().unwrap_or_else(|| "unknown".to_owned())
+            found.writer().unwrap_or_else(|| "somebody who removed it".to_owned())
         )
     }
 }

@@ -68,7 +68,7 @@ impl<F: FnMut(Leaf) + Send> Leaves<F> {
                 Err(_) if !self.trusted => backoff.failed(),
                 _ => self.pause(),
             };
-            let fault = looked.map_or_else(|problem| Some(problem.to_string()), |note| note);
+            let fault = looked.unwrap_or_else(|problem| Some(problem.to_string()));
             self.status.came_to(Part::Leaf, fault);
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_leaf_is_renewed_at_two_thirds_by_the_wall_clock_and_replaced_with_its_ca() {
-        let life = Duration::from_secs(9000);
+        let life = Duration::from_mins(150);
         let made = at(1_000_000);
         let ca = Authority::make(made, life * 9).unwrap();
         let other = Authority::make(made, life * 9).unwrap().certificate;

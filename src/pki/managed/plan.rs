@@ -41,8 +41,13 @@ impl Sight<'_> {
         let next = next.as_ref().filter(|authority| self.is_good(&authority.certificate));
         match (current, next) {
             (None, None) => self.anew(),
-            (_, Some(_)) if self.settled => Step::Promote,
-            (_, Some(_)) => Step::Keep,
+            (_, Some(_)) => {
+                if self.settled {
+                    Step::Promote
+                } else {
+                    Step::Keep
+                }
+            }
             (Some(current), None) if self.is_due(current) => Step::Announce(self.good(previous)),
             (Some(_), None) if self.good(previous).len() < previous.len() => {
                 Step::Forget(self.good(previous))
@@ -108,7 +113,7 @@ mod tests {
     use super::*;
     use crate::pki::managed::authority::at;
 
-    const LIFE: Duration = Duration::from_secs(900);
+    const LIFE: Duration = Duration::from_mins(15);
 
     fn made(second: u64) -> Authority {
         Authority::make(at(0) + Duration::from_secs(10_000 + second), LIFE).unwrap()
@@ -180,7 +185,7 @@ mod tests {
         assert_eq!((&announced.current, &announced.next), (&Some(first.clone()), &Some(second.clone())));
         let promoted = Step::Promote.applied(&announced, || panic!("makes one")).unwrap().unwrap();
         assert_eq!((&promoted.current, &promoted.next), (&Some(second), &None));
-        assert_eq!(promoted.previous, [first.certificate.clone()]);
+        assert_eq!(promoted.previous, std::slice::from_ref(&first.certificate));
         assert_eq!(step(&promoted, &[], false, 900), Step::Keep);
         let Step::Forget(left) = step(&promoted, &[], false, 901) else { panic!("keeps an expired CA") };
         let forgotten = Step::Forget(left).applied(&promoted, || panic!("makes one")).unwrap().unwrap();

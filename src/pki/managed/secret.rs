@@ -28,14 +28,15 @@ pub(super) struct Authorities {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) authorities: Authorities,
-    /// Absent where there is no Secret.
-    pub(super) version: Option<String>,
+    /// What is kept of it when its content is replaced: its version, and the labels and annotations of others. Absent
+    /// where there is no Secret.
+    pub(super) metadata: Option<ObjectMeta>,
 }
 
 /// A Secret that is not ours to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Secret {name:?} in namespace {namespace:?}: {field} {fault}: it is left as it is; delete it (kubectl -n {namespace} delete secret {name}) to have a new CA made, or give another name with --ca-secret"
+    "Secret {name:?} in namespace {namespace:?}: {field} {fault}: it is left as it is; empty it (kubectl -n {namespace} patch secret {name} --type json --patch '[{{\"op\":\"remove\",\"path\":\"/data\"}}]') to have a new CA made, or give another name with --ca-secret"
 )]
 pub(super) struct NotOurs {
     namespace: String,
@@ -52,14 +53,15 @@ impl Found {
         for value in data.values_mut() {
             value.0.zeroize();
         }
-        let metadata = secret.metadata;
+        let mut metadata = secret.metadata;
+        metadata.managed_fields = None;
         let authorities = read.map_err(|(field, fault)| NotOurs {
-            namespace: metadata.namespace.unwrap_or_default(),
-            name: metadata.name.unwrap_or_default(),
+            namespace: metadata.namespace.clone().unwrap_or_default(),
+            name: metadata.name.clone().unwrap_or_default(),
             field,
             fault,
         })?;
-        Ok(Self { authorities, version: metadata.resource_version })
+        Ok(Self { authorities, metadata: Some(metadata) })
     }
 }
 
@@ -103,8 +105,8 @@ impl Authorities {
         bundle.concat()
     }
 
-    /// The Secret that holds them. What is sent is wiped by [`wipe`].
-    pub(super) fn secret(&self, namespace: &str, name: &str, version: Option<String>) -> Secret {
+    /// The Secret that holds them, in the place of the one whose metadata was read. What is sent is wiped by [`wipe`].
+    pub(super) fn secret(&self, namespace: &str, name: &str, metadata: Option<ObjectMeta>) -> Secret {
         let mut data = Data::new();
         for ((certificate, key), authority) in [(CURRENT, &self.current), (NEXT, &self.next)] {
             let Some(authority) = authority else { continue };
@@ -115,18 +117,12 @@ impl Authorities {
             let bundle: String = self.previous.iter().map(Certificate::pem).collect();
             data.insert(PREVIOUS.to_owned(), ByteString(bundle.into_bytes()));
         }
-        Secret {
-            metadata: ObjectMeta {
-                name: Some(name.to_owned()),
-                namespace: Some(namespace.to_owned()),
-                resource_version: version,
-                labels: Some([("app.kubernetes.io/managed-by".to_owned(), "etcd-warden".to_owned())].into()),
-                ..ObjectMeta::default()
-            },
-            data: Some(data),
-            type_: Some("Opaque".to_owned()),
-            ..Secret::default()
-        }
+        let mut metadata = metadata.unwrap_or_default();
+        metadata.name = Some(name.to_owned());
+        metadata.namespace = Some(namespace.to_owned());
+        let labels = metadata.labels.get_or_insert_default();
+        labels.entry("app.kubernetes.io/managed-by".to_owned()).or_insert_with(|| "etcd-warden".to_owned());
+        Secret { metadata, data: Some(data), type_: Some("Opaque".to_owned()), ..Secret::default() }
     }
 }
 
@@ -158,9 +154,22 @@ mod tests {
     #[test]
     fn a_secret_says_what_was_written() {
         let authorities = full();
-        let secret = authorities.secret("ns", "ca", Some("7".to_owned()));
+        let metadata = ObjectMeta {
+            resource_version: Some("7".to_owned()),
+            labels: Some([("team".to_owned(), "storage".to_owned())].into()),
+            annotations: Some([("tracked-by".to_owned(), "somebody".to_owned())].into()),
+            ..ObjectMeta::default()
+        };
+        let secret = authorities.secret("ns", "ca", Some(metadata.clone()));
         let found = Found::of(secret).unwrap();
-        assert_eq!((found.authorities, found.version.as_deref()), (authorities, Some("7")));
+        let kept = found.metadata.unwrap();
+        assert_eq!(found.authorities, authorities);
+        assert_eq!(
+            (kept.resource_version, kept.annotations),
+            (metadata.resource_version, metadata.annotations),
+            "what others wrote of the Secret is lost"
+        );
+        assert_eq!(kept.labels.unwrap()["team"], "storage");
     }
 
     #[test]
@@ -208,7 +217,7 @@ mod tests {
             let error = Found::of(secret).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
             assert!(
-                error.contains("kubectl -n ns delete secret ca") && error.contains("--ca-secret"),
+                error.contains("kubectl -n ns patch secret ca") && error.contains("--ca-secret"),
                 "{error}"
             );
         }

@@ -117,8 +117,8 @@ impl Api {
         self.request("PUT", path, Some((object, Content::Object)), &Value::Null)
     }
 
-    pub fn merge(&self, path: &str, patch: &Value) -> Answer {
-        self.request("PATCH", path, Some((patch, Content::MergePatch)), &Value::Null)
+    pub fn merge(&self, path: &str, change: &Value) -> Answer {
+        self.request("PATCH", path, Some((change, Content::MergePatch)), &Value::Null)
     }
 
     pub fn apply(&self, path: &str, object: &Value) -> Answer {

@@ -68,7 +68,7 @@ impl Case {
             namespace: request["namespace"].as_str().unwrap_or("default").to_owned(),
             object_name: request["name"]
                 .as_str()
-                .or(old["metadata"]["name"].as_str())
+                .or_else(|| old["metadata"]["name"].as_str())
                 .unwrap_or_default()
                 .to_owned(),
             object,

@@ -38,6 +38,7 @@ fn from_an_empty_cluster_to_the_first_verdicts_and_to_nothing_left() {
     create(&shop, "sound");
     installed.rolled_out();
 
+    what_is_applied_again_stays(&installed);
     pods_of_the_namespace_are_restricted(&installed);
     the_server_s_own_token_opens_nothing_else(&installed);
 
@@ -58,6 +59,21 @@ fn create(shop: &Namespace<'_>, name: &str) {
     let mut etcd = fixture("bootstrap-members/accepted-one-member.json");
     etcd["metadata"]["name"] = json!(name);
     shop.apply(&etcd.to_string());
+}
+
+/// An upgrade begins so: what the servers have filled in stays, and kubectl has nothing to say about it.
+fn what_is_applied_again_stays(installed: &Installed) {
+    let filled_in = || {
+        let secret = installed.kubectl(&["get", "secret", "etcd-warden-ca", "--output=jsonpath={.data}"]).ok();
+        let registration = installed.registration("validatingwebhookconfiguration");
+        (secret, registration["webhooks"].clone())
+    };
+    let before = filled_in();
+    assert!(before.0.contains("ca.key"), "the CA's Secret is empty");
+    let again = installed.bed.kubectl(&["apply", "--kustomize", &manifests("standalone")]);
+    assert_eq!(again.stderr, "");
+    again.ok();
+    assert_eq!(filled_in(), before);
 }
 
 fn pods_of_the_namespace_are_restricted(installed: &Installed) {

@@ -81,21 +81,17 @@ impl Wall {
     }
 
     /// The API server's answer to a fixture. Nothing where what is stored in it can't be.
-    fn judge(&self, case: &Case) -> Option<Answer> {
+    pub(super) fn judge(&self, case: &Case) -> Option<Answer> {
         self.with_namespace(&case.namespace);
-        match case.operation.as_str() {
-            "CREATE" => {
-                let path = format!("{}?dryRun=All", Self::collection(STRICT, &case.namespace));
-                let object = case.written();
-                Some(self.api.request("POST", &path, Some((&object, Content::Object)), &case.user))
-            }
-            _ => {
-                let stored = self.store(&case.stored(), &case.old["status"], case.is_terminating());
-                let answer = stored.map(|()| self.change(case));
-                self.remove(&case.namespace, &case.object_name);
-                answer
-            }
+        if case.operation == "CREATE" {
+            let path = format!("{}?dryRun=All", Self::collection(STRICT, &case.namespace));
+            let object = case.written();
+            return Some(self.api.request("POST", &path, Some((&object, Content::Object)), &case.user));
         }
+        let stored = self.store(&case.stored(), &case.old["status"], case.is_terminating());
+        let answer = stored.map(|()| self.change(case));
+        self.remove(&case.namespace, &case.object_name);
+        answer
     }
 
     /// Writes an object past every rule.
@@ -150,7 +146,7 @@ fn names(object: &Value) -> (String, String) {
 }
 
 /// The rule that a refusal of CEL or of the webhook names.
-fn names_a_rule(message: &str) -> bool {
+pub(super) fn names_a_rule(message: &str) -> bool {
     RULES.iter().any(|rule| message.contains(&format!("[{}]", rule.id)))
 }
 

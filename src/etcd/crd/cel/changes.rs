@@ -1,7 +1,7 @@
 //! What can't be changed. The join's state is in the status, so that most of these stand at the root; none of them
 //! can fail where neither spec nor status changes.
 
-use super::fragments::{BOOTSTRAP, has, matches, not_joining, same_urls};
+use super::fragments::{BOOTSTRAP, has, matches, not_joining, same_urls, urls_within};
 use super::{Validation, literal};
 
 const UNTIL: &str = "before the join is complete (condition BootstrappedWithExistingCluster is True)";
@@ -15,17 +15,18 @@ pub(super) fn validations() -> Vec<Validation> {
     all
 }
 
+/// At the root: below, nothing is evaluated where the stored object has no `spec.etcd` at all.
 fn bootstrap_create_only() -> Validation {
     Validation::change(
         "bootstrap-create-only",
-        "spec.etcd",
-        "has(oldSelf.bootstrapWithExistingCluster) || !has(self.bootstrapWithExistingCluster)",
+        "",
+        format!("{} || !{}", has("oldSelf", BOOTSTRAP), has("self", BOOTSTRAP)),
         literal(
             "an existing cluster can be named only when the Etcd is created. Remove the field, or create another Etcd \
              with it",
         ),
     )
-    .at(".bootstrapWithExistingCluster")
+    .at(".spec.etcd.bootstrapWithExistingCluster")
 }
 
 /// Whether the existing cluster of an object has members or endpoints.
@@ -98,7 +99,7 @@ fn frozen_members() -> Validation {
 fn frozen_endpoints() -> Validation {
     let of = |object: &str| format!("{object}.{BOOTSTRAP}.clientEndpoints");
     let (old, new) = (of("oldSelf"), of("self"));
-    frozen("clientEndpoints", &format!("({new} == {old} || {})", same_urls(&old, &new)))
+    frozen("clientEndpoints", &format!("({} && {})", urls_within(&old, &new), urls_within(&new, &old)))
         .at(".spec.etcd.bootstrapWithExistingCluster.clientEndpoints")
 }
 
@@ -148,23 +149,24 @@ fn bootstrap_settings_frozen() -> Vec<Validation> {
     .collect()
 }
 
-/// The order of the entries makes no difference; no list and an empty one are the same.
+/// The order of the entries makes no difference; no list and an empty one are the same, and an entry without a name
+/// is none.
 fn same_advertised() -> String {
-    let of = |object: &str| format!("{object}.spec.etcd.additionalAdvertisePeerURLs");
-    let (old, new) = (of("oldSelf"), of("self"));
-    let name = |entry: &str| format!("(has({entry}.memberName) ? {entry}.memberName : '')");
-    let within = |some: &str, others: &str| {
-        format!(
-            "{some}.all(m, {others}.exists(o, {} == {} && has(o.urls) == has(m.urls) && (!has(m.urls) || {})))",
-            name("o"),
-            name("m"),
-            same_urls("o.urls", "m.urls")
-        )
+    const LIST: &str = "spec.etcd.additionalAdvertisePeerURLs";
+    let named = |object: &str| {
+        format!("({} ? {object}.{LIST}.filter(m, has(m.memberName)).size() : 0)", has(object, LIST))
     };
+    let found = format!(
+        "oldSelf.{LIST}.exists(o, has(o.memberName) && o.memberName == m.memberName && has(o.urls) == has(m.urls) && \
+         (!has(m.urls) || {}))",
+        same_urls("o.urls", "m.urls")
+    );
     format!(
-        "has({old}) && has({new}) ? ({old} == {new} || size({old}) == size({new}) && {}) : \
-         (!has({old}) || size({old}) == 0) && (!has({new}) || size({new}) == 0)",
-        within(&new, &old)
+        "{} == {} && (!{} || !{} || self.{LIST}.all(m, !has(m.memberName) || {found}))",
+        named("self"),
+        named("oldSelf"),
+        has("self", LIST),
+        has("oldSelf", LIST)
     )
 }
 

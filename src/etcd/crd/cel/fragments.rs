@@ -46,10 +46,15 @@ pub(super) fn is_plain(url: &str) -> String {
     format!("{} == p", plain(url))
 }
 
-/// Whether two lists of URLs, each without duplicates, hold the same ones.
+/// Whether every URL of a list stands in another.
+pub(super) fn urls_within(some: &str, others: &str) -> String {
+    let found = with_plain("u", &format!("{others}.exists(v, {})", is_plain("v")));
+    format!("{some}.all(u, u in {others} || {found})")
+}
+
+/// Whether two lists of URLs, each without duplicates, hold the same ones: half the cost of looking both ways.
 pub(super) fn same_urls(one: &str, other: &str) -> String {
-    let found = with_plain("u", &format!("{other}.exists(v, {})", is_plain("v")));
-    format!("(size({one}) == size({other}) && {one}.all(u, u in {other} || {found}))")
+    format!("(size({one}) == size({other}) && {})", urls_within(one, other))
 }
 
 /// A text in quotes, cut where it is long.
