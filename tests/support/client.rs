@@ -108,9 +108,14 @@ pub async fn post(address: SocketAddr, ca: &Path, path: &str, body: &str) -> Ans
 
 /// One GET without TLS.
 pub async fn plain(address: SocketAddr, path: &str) -> Answer {
-    let mut client = Client { stream: TcpStream::connect(address).await.unwrap() };
-    client.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).await.unwrap();
-    client.answer().await.unwrap()
+    try_plain(address, path).await.unwrap()
+}
+
+/// The same where perhaps nobody listens.
+pub async fn try_plain(address: SocketAddr, path: &str) -> io::Result<Answer> {
+    let mut client = Client { stream: TcpStream::connect(address).await? };
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).await?;
+    client.answer().await
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {

@@ -64,10 +64,17 @@ impl Api {
     pub fn new(kubeconfig: &Path) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let client = runtime.block_on(client(kubeconfig, true));
+        Self { runtime, client }
+    }
+
+    /// As the owner of a token.
+    pub fn with_token(kubeconfig: &Path, token: &str) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let client = runtime.block_on(async {
-            let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
-            let config =
-                Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+            let mut config = config(kubeconfig).await;
+            config.auth_info.token = Some(token.to_owned().into());
             Client::try_from(config).unwrap()
         });
         Self { runtime, client }
@@ -122,4 +129,16 @@ impl Api {
     pub fn delete(&self, path: &str) -> Answer {
         self.request("DELETE", path, None, &Value::Null)
     }
+}
+
+/// A client; `retries` what an API server says is to be tried again.
+pub(super) async fn client(kubeconfig: &Path, retries: bool) -> Client {
+    let mut config = config(kubeconfig).await;
+    config.default_retry = retries;
+    Client::try_from(config).unwrap()
+}
+
+async fn config(kubeconfig: &Path) -> Config {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
 }

@@ -117,6 +117,16 @@ impl Bed {
         Api::new(&self.kubeconfig)
     }
 
+    /// The path of the administrator's kubeconfig.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// A command of kubectl, for what it needs besides arguments.
+    pub fn kubectl_command(&self, arguments: &[&str]) -> Command {
+        self.kubectl.command(arguments)
+    }
+
     /// A fresh namespace.
     pub fn namespace(&self) -> Namespace<'_> {
         Namespace::new(self, format!("scenario-{}", self.namespaces.fetch_add(1, Ordering::Relaxed)))
@@ -143,6 +153,12 @@ impl Bed {
     #[track_caller]
     pub fn load(&self, image: &Path) {
         Output::of(script(&["load", &self.number.to_string()]).arg(image), "").ok();
+    }
+
+    /// `ctr` on the first node, at the kubelet's containers.
+    pub fn containerd(&self, command: &[&str]) -> Output {
+        let socket = format!("{FOLDER}/{}/node-1/containerd.sock", self.number);
+        self.exec(&[&["ctr", "--address", &socket, "--namespace", "k8s.io"], command].concat())
     }
 
     /// The place in the API server's audit log from which on to count writes.
@@ -186,15 +202,22 @@ pub fn script(arguments: &[&str]) -> Command {
 pub fn can_be_had() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| {
-        let wanted = std::env::var("ETCD_WARDEN_BED").unwrap_or_default();
-        let Err(missing) = look_for_beds(&wanted) else { return true };
-        let is_required = wanted == "required"
-            || (wanted != "off" && std::env::var("CI").is_ok_and(|value| !value.is_empty()));
-        assert!(!is_required, "no test bed: {missing}");
+        let Err(missing) = look_for_beds(&wanted()) else { return true };
+        assert!(!is_required(), "no test bed: {missing}");
         // Not by the macro, whose text is kept back for tests that pass.
         writeln!(std::io::stderr(), "skipped: scenarios on clusters: {missing}").unwrap();
         false
     })
+}
+
+/// Whether what can't run is a failure.
+pub fn is_required() -> bool {
+    let in_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty());
+    wanted() == "required" || (wanted() != "off" && in_ci)
+}
+
+fn wanted() -> String {
+    std::env::var("ETCD_WARDEN_BED").unwrap_or_default()
 }
 
 /// Whether long forms of scenarios are asked for (`tests/run --long`).

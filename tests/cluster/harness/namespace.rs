@@ -9,12 +9,14 @@ use super::{Bed, eventually};
 pub struct Namespace<'a> {
     pub bed: &'a Bed,
     pub name: String,
+    /// Another one to be printed with it.
+    pub and_of: Option<&'static str>,
 }
 
 impl<'a> Namespace<'a> {
     pub fn new(bed: &'a Bed, name: String) -> Self {
         bed.kubectl(&["create", "namespace", &name]).ok();
-        Self { bed, name }
+        Self { bed, name, and_of: None }
     }
 
     fn inside<'b>(&'b self, arguments: &[&'b str]) -> Vec<&'b str> {
@@ -58,24 +60,11 @@ impl<'a> Namespace<'a> {
         self.kubectl(&[&["exec", pod, "--"], command].concat())
     }
 
-    /// Events, pod logs and objects.
     fn print(&self) {
-        let objects = "all,endpointslices,configmaps,persistentvolumeclaims,serviceaccounts,roles,rolebindings,\
-                       poddisruptionbudgets,leases";
-        let etcds = self.kubectl(&["get", "etcds.druid.gardener.cloud", "--output", "yaml"]);
-        let pods = self.kubectl(&["get", "pods", "--output", "name"]).stdout;
-        let section = |title: &str, text: &str| eprintln!("== {title} of {}\n{}", self.name, text.trim_end());
-        section("objects", &self.kubectl(&["get", objects, "--output", "yaml"]).stdout);
-        section("Etcds", &etcds.stdout);
-        for pod in pods.lines() {
-            let logs = ["logs", pod, "--all-containers", "--prefix", "--tail=100"];
-            section(&format!("logs of {pod}"), &self.kubectl(&logs).stdout);
-            section(
-                &format!("earlier logs of {pod}"),
-                &self.kubectl(&[&logs[..], &["--previous"]].concat()).stdout,
-            );
+        print(self.bed, &self.name);
+        if let Some(other) = self.and_of {
+            print(self.bed, other);
         }
-        section("events", &self.kubectl(&["get", "events", "--sort-by=.lastTimestamp"]).stdout);
     }
 }
 
@@ -87,4 +76,24 @@ impl Drop for Namespace<'_> {
         // Not waited for: the name isn't used again.
         self.bed.kubectl(&["delete", "namespace", &self.name, "--wait=false"]);
     }
+}
+
+/// Events, pod logs and objects of a namespace.
+pub(super) fn print(bed: &Bed, name: &str) {
+    let kubectl = |arguments: &[&str]| bed.kubectl(&[&["--namespace", name], arguments].concat());
+    let objects = "all,endpointslices,configmaps,persistentvolumeclaims,serviceaccounts,roles,rolebindings,\
+                   poddisruptionbudgets,leases";
+    let etcds = kubectl(&["get", "etcds.druid.gardener.cloud", "--output", "yaml"]);
+    let pods = kubectl(&["get", "pods", "--output", "name"]).stdout;
+    let section = |title: &str, text: &str| eprintln!("== {title} of {}\n{}", name, text.trim_end());
+    section("objects", &kubectl(&["get", objects, "--output", "yaml"]).stdout);
+    // Where there are thousands, the first ones will do.
+    let first: Vec<&str> = etcds.stdout.lines().take(500).collect();
+    section("Etcds", &first.join("\n"));
+    for pod in pods.lines() {
+        let logs = ["logs", pod, "--all-containers", "--prefix", "--tail=100"];
+        section(&format!("logs of {pod}"), &kubectl(&logs).stdout);
+        section(&format!("earlier logs of {pod}"), &kubectl(&[&logs[..], &["--previous"]].concat()).stdout);
+    }
+    section("events", &kubectl(&["get", "events", "--sort-by=.lastTimestamp"]).stdout);
 }

@@ -36,7 +36,7 @@ impl<'a> Warden<'a> {
         warden.register(&[warden.validation(), warden.mutation()]);
         eventually(SOON, "the API server calls both webhooks", || {
             let said = warden.probe();
-            said.contains("[canonical-url]") && said.contains("[bootstrap-members]")
+            said.contains("[canonical-url]") && said.contains("[labels]")
         });
         warden
     }
@@ -46,9 +46,7 @@ impl<'a> Warden<'a> {
     pub fn validating(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
         let warden = Self::start(namespace, arguments);
         warden.register(&[warden.validation()]);
-        eventually(SOON, "the API server calls the webhook", || {
-            warden.probe().contains("[bootstrap-members]")
-        });
+        eventually(SOON, "the API server calls the webhook", || warden.probe().contains("[labels]"));
         warden
     }
 
@@ -58,9 +56,7 @@ impl<'a> Warden<'a> {
         let mut warden = Self::start(namespace, arguments);
         warden.selector = json!({});
         warden.register(&[warden.validation()]);
-        eventually(SOON, "the API server calls the webhook", || {
-            warden.probe().contains("[bootstrap-members]")
-        });
+        eventually(SOON, "the API server calls the webhook", || warden.probe().contains("[labels]"));
         warden
     }
 
@@ -131,9 +127,9 @@ impl<'a> Warden<'a> {
     }
 
     /// What is said to an Etcd that both webhooks have something to say to: mutation writes its URL otherwise,
-    /// validation refuses the eleventh member, which a CRD without a schema lets pass.
+    /// validation refuses a label, which no schema does.
     fn probe(&self) -> String {
-        let mut probe = fixture("bootstrap-members/rejected-eleven-members.json");
+        let mut probe = mislabelled();
         probe["spec"]["etcd"]["bootstrapWithExistingCluster"]["clientEndpoints"] =
             json!(["HTTP://10.0.0.1:2379"]);
         self.create(&probe, &["--dry-run=server"]).stderr
@@ -160,6 +156,13 @@ fn rule(operations: &[&str], resources: &[&str]) -> Value {
         "operations": operations,
         "resources": resources,
     })
+}
+
+/// An Etcd that breaks the rule `labels`, and nothing that a schema could say.
+pub fn mislabelled() -> Value {
+    let mut etcd = fixture("bootstrap-members/accepted-one-member.json");
+    etcd["spec"]["labels"] = json!({"app": "not a label"});
+    etcd
 }
 
 /// The object of a fixture, as somebody would have written it: without what the API server fills in.

@@ -8,7 +8,7 @@ use crate::harness::{Bed, Namespace, Warden, fixture};
 const BROKEN: &str = "bootstrap-members/rejected-members-and-endpoints-missing";
 
 /// An Etcd that joins an existing cluster and breaks no rule.
-fn sound() -> Value {
+pub(super) fn sound() -> Value {
     let mut object = fixture("bootstrap-members/accepted-one-member.json");
     object["metadata"]["name"] = json!("sound");
     object
@@ -44,12 +44,13 @@ fn keeps_broken_etcds_out(bed: &Bed) {
     );
 
     create(&sound()).ok();
-    every_way_to_write_meets_the_rules(&shop);
+    every_way_to_write_meets_the_rules(&shop, "[replicas-no-shrink]");
     the_status_subresource_meets_its_rules(&shop);
     deletion_meets_its_rules(&shop);
 }
 
-fn every_way_to_write_meets_the_rules(shop: &Namespace<'_>) {
+/// `shrinking` is the rule for which a smaller number of replicas is refused: without its Etcd, a Scale says less.
+pub(super) fn every_way_to_write_meets_the_rules(shop: &Namespace<'_>, shrinking: &str) {
     let mut relabelled = sound();
     relabelled["spec"]["labels"]["tier"] = json!("storage");
     let mut broken = sound();
@@ -74,7 +75,7 @@ fn every_way_to_write_meets_the_rules(shop: &Namespace<'_>) {
     refused_for(&patch("json", &no_labels).refused(), "[labels]");
 
     shop.kubectl(&["annotate", "etcd", "sound", "note=written"]).ok();
-    refused_for(&shop.kubectl(&["scale", "etcd", "sound", "--replicas=1"]).refused(), "[replicas-no-shrink]");
+    refused_for(&shop.kubectl(&["scale", "etcd", "sound", "--replicas=1"]).refused(), shrinking);
     let members = json!({"spec": {"etcd": {"bootstrapWithExistingCluster": null}}});
     refused_for(&patch("merge", &members).refused(), "[bootstrap-no-removal]");
 }

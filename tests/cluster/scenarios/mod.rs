@@ -2,11 +2,17 @@
 
 mod admission;
 mod beds;
+mod beside_druid;
+mod bundles;
 mod client_certificates;
 mod definitions;
 mod fixtures;
-mod installation;
+mod installed;
+mod kubectl;
 mod manifests;
+mod outage;
+mod under_load;
 mod walls;
 mod walls_at_random;
+mod ways_to_write;
 mod workloads;

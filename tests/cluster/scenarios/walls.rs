@@ -74,7 +74,7 @@ impl Wall {
         format!("{ETCDS}/{version}/namespaces/{namespace}/etcds")
     }
 
-    fn with_namespace(&self, namespace: &str) {
+    pub(super) fn with_namespace(&self, namespace: &str) {
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
         let answer = self.api.post("/api/v1/namespaces", &object);
         assert!(answer.is_ok() || answer.code == 409, "{}", answer.message());
@@ -95,7 +95,7 @@ impl Wall {
     }
 
     /// Writes an object past every rule.
-    fn store(&self, object: &Value, status: &Value, terminating: bool) -> Option<()> {
+    pub(super) fn store(&self, object: &Value, status: &Value, terminating: bool) -> Option<()> {
         let (namespace, name) = names(object);
         let mut object = object.clone();
         object["apiVersion"] = json!(format!("druid.gardener.cloud/{OPEN}"));
@@ -132,7 +132,7 @@ impl Wall {
     }
 
     /// Takes an object away past every rule.
-    fn remove(&self, namespace: &str, name: &str) {
+    pub(super) fn remove(&self, namespace: &str, name: &str) {
         let path = format!("{}/{name}", Self::collection(OPEN, namespace));
         self.api.merge(&path, &json!({"metadata": {"finalizers": null}}));
         self.api.delete(&path);
