@@ -389,6 +389,11 @@ async fn an_overwritten_bundle_is_put_right_and_who_fights_is_told() {
     until("the fight is said", async || replica.says().contains("again and again by field manager")).await;
     assert_ne!(fixture.bundles(), right, "the fourth repair waits");
     until("it is put right later", async || fixture.bundles() == right).await;
+    until("an event says so, beside the earlier ones", async || {
+        let events = fixture.api.below("/apis/events.k8s.io/v1/namespaces/default/events/");
+        events.iter().any(|event| event["note"].as_str().unwrap_or_default().contains("again and again"))
+    })
+    .await;
 }
 
 #[tokio::test]

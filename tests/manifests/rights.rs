@@ -75,7 +75,7 @@ fn it_writes_its_own_objects_by_name() {
     let table = [
         (NAME, "", "secrets", Some("etcd-warden-ca"), replace),
         (NAME, "coordination.k8s.io", "leases", Some(NAME), replace),
-        ("default", "events.k8s.io", "events", None, &["create", "patch"]),
+        ("default", "events.k8s.io", "events", None, &["create"]),
         ("cluster", registration, "mutatingwebhookconfigurations", Some(NAME), follow),
         ("cluster", registration, "validatingwebhookconfigurations", Some(NAME), follow),
     ];

@@ -20,7 +20,7 @@ use crate::kubernetes::{CallError, Target, causes};
 pub struct Access {
     client: Client,
     pub(super) settings: Settings,
-    recorder: Recorder,
+    reporter: Reporter,
 }
 
 /// Why something could not be done.
@@ -40,7 +40,7 @@ impl Access {
     /// `identity` names this replica in events.
     pub fn new(client: Client, settings: Settings, identity: String) -> Self {
         let reporter = Reporter { controller: "etcd-warden".to_owned(), instance: Some(identity) };
-        Self { recorder: Recorder::new(client.clone(), reporter), client, settings }
+        Self { client, settings, reporter }
     }
 
     pub(super) async fn secret(&self) -> Result<Found, Problem> {
@@ -131,8 +131,10 @@ impl Access {
             namespace: Some("default".to_owned()),
             name: None,
         };
+        // One that is kept counts further events about the same object, and drops what they say: another manager's name.
+        let recorder = Recorder::new(self.client.clone(), self.reporter.clone());
         // What is told is in the log, too.
-        if let Err(error) = target.call(self.recorder.publish(&event, &about)).await {
+        if let Err(error) = target.call(recorder.publish(&event, &about)).await {
             tracing::warn!(error = %causes(&error), "event not written");
         }
     }

@@ -80,7 +80,8 @@ impl Keeper {
 
     fn wait_after(&self, round: &Result<bool, Problem>, term: &Term, backoff: &mut Backoff) -> Duration {
         match round {
-            Err(_) => return backoff.failed(),
+            // A repair that is held back is no failure that would put it off any longer.
+            Err(_) => return term.until_due().map_or_else(|| backoff.failed(), |due| due.min(ROUND)),
             Ok(_) => backoff.succeeded(),
         }
         if matches!(round, Ok(true)) { Duration::ZERO } else { self.pause(term) }
@@ -91,8 +92,7 @@ impl Keeper {
         let settings = &self.access.settings;
         let settle = if settings.settle.is_zero() { ROUND } else { settings.settle / 4 };
         let usual = ROUND.min(settle).min(settings.ca_life / 60).max(Duration::from_millis(100));
-        let due = term.due.map(|due| due.saturating_duration_since(Instant::now()));
-        due.map_or(usual, |due| due.min(usual))
+        term.until_due().map_or(usual, |due| due.min(usual))
     }
 
     /// Looks at everything, and takes one step; whether there may be a next one at once.
@@ -223,6 +223,11 @@ impl Keeper {
 }
 
 impl Term {
+    /// How long until a repair that is held back is due; nothing where none is, or it is overdue.
+    fn until_due(&self) -> Option<Duration> {
+        self.due?.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())
+    }
+
     /// Notes how long the next CA has been trusted. A configuration that isn't there has nobody to trust it.
     fn see(&mut self, next: Option<&Authority>, hooks: &[Option<Hooks>; 2]) {
         let trusted =

@@ -14,7 +14,7 @@ use super::{Bed, Namespace, Options, Output, eventually, mislabelled};
 pub const HOME: &str = "etcd-warden";
 
 /// The longest that a rollout takes: two pods, each drained for ten seconds.
-const ROLLOUT: Duration = Duration::from_secs(120);
+const ROLLOUT: Duration = Duration::from_mins(2);
 
 /// A bed on which the server judges.
 pub struct Installed {

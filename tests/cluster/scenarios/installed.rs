@@ -64,7 +64,8 @@ fn create(shop: &Namespace<'_>, name: &str) {
 /// An upgrade begins so: what the servers have filled in stays, and kubectl has nothing to say about it.
 fn what_is_applied_again_stays(installed: &Installed) {
     let filled_in = || {
-        let secret = installed.kubectl(&["get", "secret", "etcd-warden-ca", "--output=jsonpath={.data}"]).ok();
+        let secret =
+            installed.kubectl(&["get", "secret", "etcd-warden-ca", "--output=jsonpath={.data}"]).ok();
         let registration = installed.registration("validatingwebhookconfiguration");
         (secret, registration["webhooks"].clone())
     };
@@ -82,7 +83,7 @@ fn pods_of_the_namespace_are_restricted(installed: &Installed) {
 }
 
 /// Method and path of what a thief would ask for.
-const FORBIDDEN: [(&str, &str); 22] = [
+const FORBIDDEN: [(&str, &str); 23] = [
     ("GET", "/api/v1/namespaces/etcd-warden/secrets"),
     ("POST", "/api/v1/namespaces/etcd-warden/secrets"),
     ("GET", "/api/v1/namespaces/etcd-warden/secrets/another"),
@@ -104,6 +105,7 @@ const FORBIDDEN: [(&str, &str); 22] = [
     ("PATCH", "/apis/druid.gardener.cloud/v1alpha1/namespaces/default/etcds/sound"),
     ("DELETE", "/apis/druid.gardener.cloud/v1alpha1/namespaces/default/etcds/sound"),
     ("POST", "/apis/events.k8s.io/v1/namespaces/kube-system/events"),
+    ("PATCH", "/apis/events.k8s.io/v1/namespaces/default/events/another"),
     ("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/etcd-warden"),
 ];
 

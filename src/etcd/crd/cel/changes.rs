@@ -172,11 +172,12 @@ fn same_advertised() -> String {
 
 /// In the middle of a join, another rule speaks.
 fn replicas_no_shrink() -> Validation {
+    // A negative number is refused for being that.
     Validation::change(
         "replicas-no-shrink",
         "",
         format!(
-            "!{} || {} && (self.spec.replicas == 0 || self.spec.replicas >= oldSelf.spec.replicas) || \
+            "!{} || {} && (self.spec.replicas <= 0 || self.spec.replicas >= oldSelf.spec.replicas) || \
              oldSelf.spec.replicas != 0 && !({})",
             has("oldSelf", "spec.replicas"),
             has("self", "spec.replicas"),
@@ -196,7 +197,7 @@ fn replicas_wake() -> Validation {
         "replicas-no-shrink",
         "",
         format!(
-            "!{} || oldSelf.spec.replicas != 0 || !{} || self.spec.replicas == 0 || !{} || \
+            "!{} || oldSelf.spec.replicas != 0 || !{} || self.spec.replicas <= 0 || !{} || \
              self.spec.replicas >= size(oldSelf.status.members)",
             has("oldSelf", "spec.replicas"),
             has("self", "spec.replicas"),
