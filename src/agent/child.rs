@@ -12,6 +12,7 @@ use tokio::process::{Child as Process, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::facts::Member;
 use super::lines::Lines;
 use super::version::Release;
 use crate::member::Why;
@@ -118,6 +119,12 @@ impl Child {
     /// What it said that tells why it doesn't get on.
     pub fn complaint(&self) -> Option<(Why, String)> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).reason()
+    }
+
+    /// Those of these members that hold no connection to it.
+    pub fn unreached<'a>(&self, members: impl Iterator<Item = &'a Member>) -> Vec<String> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        members.filter(|member| !lines.streams.is_reached_by(member.id)).map(Member::title).collect()
     }
 
     /// What it said last of a peer whose connection it refused, or that refused its own.

@@ -26,9 +26,9 @@ pub struct View<'a> {
     pub learner: &'a StatusResponse,
     /// What the leader says of itself; absent where it wasn't seen.
     pub leader: Option<&'a StatusResponse>,
-    /// Voters that hold a connection to the learner's peer port, or why that isn't known.
-    pub reached_by: Result<usize, String>,
-    /// What the learner's log says of refused connections.
+    /// Voters that are well and hold no connection to the learner.
+    pub unreached: Vec<String>,
+    /// What the learner's log says of refused connections: why, where a voter holds none.
     pub rejected: Option<String>,
 }
 
@@ -107,20 +107,17 @@ fn enough_voters(view: &View<'_>) -> Option<Hold> {
 }
 
 fn reached(view: &View<'_>) -> Option<Hold> {
-    if let Some(rejected) = &view.rejected {
-        return Some(Hold::new(Why::Certificate, format!("a voter's connection was rejected: {rejected}")));
+    if view.unreached.is_empty() {
+        return None;
     }
-    let well = view.live.members.iter().filter(|member| !member.learner && member.well_for.is_some()).count();
-    match &view.reached_by {
-        Ok(reached) if *reached >= well => None,
-        Ok(reached) => Some(Hold::new(
-            Why::Unreachable,
-            format!(
-                "{reached} of {well} voters hold a connection to its peer URL: do its name and port lead here?"
-            ),
-        )),
-        Err(fault) => Some(Hold::new(Why::Unreachable, fault.clone())),
-    }
+    let missing = format!("no connection to its peer URL comes from {}", view.unreached.join(", "));
+    Some(match &view.rejected {
+        Some(rejected) => Hold::new(Why::Certificate, format!("{missing}; one was rejected: {rejected}")),
+        None => {
+            let message = format!("{missing}: does its host name resolve there, and its port answer?");
+            Hold::new(Why::Unreachable, message)
+        }
+    })
 }
 
 #[cfg(test)]
@@ -152,7 +149,7 @@ mod tests {
             live,
             learner: &learner,
             leader: Some(&leader),
-            reached_by: Ok(live.members.len() - 1),
+            unreached: Vec::new(),
             rejected: None,
         };
         change(&mut view);
@@ -167,7 +164,7 @@ mod tests {
             live: &live,
             learner: &learner,
             leader: Some(&leader),
-            reached_by: Ok(3),
+            unreached: Vec::new(),
             rejected: None,
         };
         let (mut gate, start) = (Gate::default(), Instant::now());
@@ -184,7 +181,7 @@ mod tests {
             live: &live,
             learner,
             leader: Some(&leader),
-            reached_by: Ok(3),
+            unreached: Vec::new(),
             rejected: None,
         };
         let (mut gate, start) = (Gate::default(), Instant::now());
@@ -198,8 +195,16 @@ mod tests {
         let three = cluster(3);
         assert_eq!(refused(&three, |_| ()), None);
         assert_eq!(refused(&three, |view| view.leader = None), Some(Why::Unhealthy));
-        assert_eq!(refused(&three, |view| view.reached_by = Ok(2)), Some(Why::Unreachable));
-        assert_eq!(refused(&three, |view| view.rejected = Some("x509".to_owned())), Some(Why::Certificate));
+        assert_eq!(
+            refused(&three, |view| view.unreached.push("source-1".to_owned())),
+            Some(Why::Unreachable)
+        );
+        let rejected = |view: &mut View<'_>| {
+            (view.unreached, view.rejected) = (vec!["source-1".to_owned()], Some("x509".to_owned()));
+        };
+        assert_eq!(refused(&three, rejected), Some(Why::Certificate));
+        // A scanner's connection, say.
+        assert_eq!(refused(&three, |view| view.rejected = Some("EOF".to_owned())), None);
         let mut unstarted = cluster(3);
         unstarted.members[3].name.clear();
         assert_eq!(refused(&unstarted, |_| ()), Some(Why::CatchingUp));
@@ -215,6 +220,6 @@ mod tests {
         let mut two = cluster(2);
         assert_eq!(refused(&two, |_| ()), None);
         two.members[0].well_for = None;
-        assert_eq!(refused(&two, |view| view.reached_by = Ok(1)), Some(Why::Unhealthy));
+        assert_eq!(refused(&two, |_| ()), Some(Why::Unhealthy));
     }
 }

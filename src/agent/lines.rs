@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::member::Why;
 
 use super::quote::quote;
+use super::streams::Streams;
 
 /// Lines that are kept.
 const KEPT: usize = 50;
@@ -14,6 +15,8 @@ const LINE_MAX: usize = 4096;
 /// The last lines, fed with bytes as they come.
 #[derive(Debug, Default)]
 pub struct Lines {
+    /// Who reaches this member, as far as the lines told.
+    pub streams: Streams,
     whole: VecDeque<String>,
     part: Vec<u8>,
 }
@@ -82,6 +85,7 @@ impl Lines {
 
     fn end_line(&mut self) {
         let line = String::from_utf8_lossy(&std::mem::take(&mut self.part)).into_owned();
+        self.streams.line(&line);
         self.whole.push_back(line);
         if self.whole.len() > KEPT {
             self.whole.pop_front();

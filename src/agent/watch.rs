@@ -10,10 +10,9 @@ use crate::member::{MemberId, Role, Why};
 
 use super::child::{Child, Ended};
 use super::decide::Hold;
-use super::facts::{Data, Facts, Member};
+use super::facts::{Data, Facts};
 use super::fault::Kind;
 use super::gate::{Gate, View};
-use super::inbound;
 use super::leave;
 use super::observe::Seen;
 use super::pb::etcdserverpb::StatusResponse;
@@ -156,8 +155,10 @@ impl Agent {
         gate: &mut Gate,
         record: &mut Record,
     ) -> io::Result<Look> {
+        let status = self.parts.local.status().await;
+        // After the answer: who answers has a log.
         self.note_ids(record)?;
-        let status = match self.parts.local.status().await {
+        let status = match status {
             Some(Ok(status)) => status,
             Some(Err(fault)) => return Ok(self.not_yet(child, &fault.to_string()).await),
             None => return Ok(Look::Again(BUSY)),
@@ -166,7 +167,7 @@ impl Agent {
             return Ok(Look::Left);
         }
         Ok(if status.is_learner {
-            self.attend_learner(facts, child, gate, &status).await
+            self.attend_learner(child, gate, &status).await
         } else {
             self.attend_voter(&status).await
         })
@@ -217,15 +218,9 @@ impl Agent {
         Look::Again(if hold.is_some() { BUSY } else { SETTLED })
     }
 
-    async fn attend_learner(
-        &mut self,
-        facts: &Facts,
-        child: &Child,
-        gate: &mut Gate,
-        status: &StatusResponse,
-    ) -> Look {
+    async fn attend_learner(&mut self, child: &Child, gate: &mut Gate, status: &StatusResponse) -> Look {
         let hold = match self.observer.look().await {
-            Ok(seen) => self.promote(facts, child, gate, status, &seen).await,
+            Ok(seen) => self.promote(child, gate, status, &seen).await,
             Err(unseen) => Some(Hold::new(unseen.why, unseen.message)),
         };
         if let Some(reporter) = &mut self.reporter {
@@ -238,21 +233,19 @@ impl Agent {
     /// Promotes, where the gate is open. What it came to is seen at the next look, by etcd's own word.
     async fn promote(
         &mut self,
-        facts: &Facts,
         child: &Child,
         gate: &mut Gate,
         status: &StatusResponse,
         seen: &Seen,
     ) -> Option<Hold> {
         let own = MemberId(status.header.as_ref()?.member_id);
-        let voters: Vec<&Member> =
-            seen.live.members.iter().filter(|member| !member.learner && member.well_for.is_some()).collect();
+        let voters = seen.live.members.iter().filter(|member| !member.learner && member.well_for.is_some());
         let view = View {
             own,
             live: &seen.live,
             learner: status,
             leader: seen.leader().and_then(|leader| seen.statuses.get(&leader)),
-            reached_by: inbound::reached_by(&voters, facts.config.endpoints.peer_port).await,
+            unreached: child.unreached(voters),
             rejected: child.rejected(),
         };
         if let Some(hold) = gate.refusal(&view, Instant::now()) {

@@ -173,11 +173,6 @@ impl Shop {
         member.process.wait().unwrap();
     }
 
-    /// Takes another etcd for pods that are started from now on.
-    pub fn image(&mut self, etcd: &Path) {
-        etcd.clone_into(&mut self.etcd);
-    }
-
     pub fn report(&self, ordinal: u32) -> Option<Report> {
         let text = self.api.annotation(&self.config.pod(ordinal), MEMBER)?;
         Some(Report::read(&text).unwrap())
@@ -288,8 +283,10 @@ impl Shop {
         let all: Vec<String> =
             (1..=count).map(|number| format!("{}={}", name(number), peer(self, number))).collect();
         for number in 1..=count {
-            let mut command = Command::new("setpriv");
-            command.args(["--pdeathsig", "KILL", "--"]).arg(etcd.join("etcd"));
+            // Members of the source must find the target's names too.
+            let script = "mount --bind \"$1\" /etc/hosts && shift && exec setpriv --pdeathsig KILL -- \"$@\"";
+            let mut command = Command::new("unshare");
+            command.args(["--mount", "sh", "-c", script, "sh"]).arg(self.hosts()).arg(etcd.join("etcd"));
             command.args(["--name", &name(number), "--initial-cluster", &all.join(","), "--data-dir"]);
             command.arg(self.directory.path().join(name(number)));
             for flag in ["--listen-peer-urls", "--initial-advertise-peer-urls"] {
