@@ -1,9 +1,13 @@
-//! Finds out which commit is built, for `--version`.
+//! Finds out which commit is built, for `--version`, and makes the client of etcd's API from its definition.
 
+use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-fn main() {
+/// etcd's messages.
+const DEFINITIONS: [&str; 2] = ["proto/etcd.proto", "proto/wal.proto"];
+
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=ETCD_WARDEN_COMMIT");
     let version = env!("CARGO_PKG_VERSION");
@@ -12,6 +16,16 @@ fn main() {
         None => version.to_owned(),
     };
     println!("cargo:rustc-env=ETCD_WARDEN_VERSION={version}");
+    etcd_client()
+}
+
+fn etcd_client() -> Result<(), Box<dyn Error>> {
+    for file in DEFINITIONS {
+        println!("cargo:rerun-if-changed={file}");
+    }
+    let definitions = protox::compile(DEFINITIONS, ["proto"])?;
+    tonic_prost_build::configure().build_server(false).build_transport(false).compile_fds(definitions)?;
+    Ok(())
 }
 
 /// For a build from an archive of the source, or of a tree with changes.

@@ -11,10 +11,12 @@
 //! | [`pki`] | the CA and the serving certificate of a server that was given none; those that look after themselves | `kubernetes` |
 //! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki`; of `rules` the settings and the ids |
 //! | [`member`] | what a reconcile loop and the agents of members say to each other | nobody |
+//! | [`agent`] | the first process of a member's container: how it may start, and etcd as its child | `member`, `kubernetes` |
 //! | [`telemetry`] | logs | nobody |
 //! | [`cli`] | one file a command | all |
 
 pub mod admission;
+pub mod agent;
 pub mod audit;
 pub mod cli;
 pub mod etcd;

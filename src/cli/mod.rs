@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod agent;
 mod banner;
 mod cluster;
 mod crd;
@@ -30,6 +31,8 @@ struct Cli {
 enum Command {
     /// Answer admission reviews (also without a command)
     Serve(Box<serve::Args>),
+    /// Run a member: decide how it may start, and etcd as a child (in a pod that the loop made)
+    Agent(Box<agent::Args>),
     /// Print the custom resource definition
     Crd(crd::Args),
 }
@@ -70,6 +73,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let done = match cli.command {
         Command::Serve(args) => serve::run(*args),
+        Command::Agent(args) => agent::run(*args),
         Command::Crd(args) => crd::run(&args),
     };
     match done {

@@ -4,6 +4,8 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::server::Stopper;
 
 /// SIGTERM and SIGINT, from when it is made: one that comes before the server runs counts too.
@@ -21,6 +23,13 @@ impl Signals {
     pub(super) async fn handle(mut self, stopper: Stopper) -> u8 {
         self.next().await;
         stopper.drain();
+        self.next().await
+    }
+
+    /// Tells to stop at the first signal; returns the number of the second.
+    pub(super) async fn end(mut self, stop: CancellationToken) -> u8 {
+        self.next().await;
+        stop.cancel();
         self.next().await
     }
 

@@ -1,0 +1,159 @@
+//! What etcd would not check in time: before a member is added, the spec and the live cluster are held against each
+//! other, and against what this pod can bear.
+
+use std::collections::BTreeSet;
+
+use crate::member::{Config, Why};
+
+use super::decide::Hold;
+use super::entry::{is_sibling, place};
+use super::facts::{Live, Member};
+use super::version::Release;
+
+/// What this pod can bear, and the cluster needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Size of the largest member's database.
+    pub database: u64,
+    /// Bytes that can still be written to this volume.
+    pub free: u64,
+}
+
+/// Why this member doesn't ask to be added, if so.
+pub fn refusal(config: &Config, live: &Live, own: Release, room: Room) -> Option<Hold> {
+    versions(live, own).or_else(|| listed(config, live)).or_else(|| space(config, room))
+}
+
+/// Whether etcd of this release may run beside the members of a cluster, as far as they say what they are.
+pub fn versions(live: &Live, own: Release) -> Option<Hold> {
+    let known = live.members.iter().filter_map(|member| Some((member, member.release?)));
+    let oldest = known.clone().map(|(_, release)| release).min()?;
+    if !own.fits(oldest) {
+        let message = format!(
+            "this image has etcd {own}, and the cluster's oldest member {oldest}: use an image of {}.{} or {}.{}",
+            oldest.major,
+            oldest.minor,
+            oldest.major,
+            oldest.minor + 1
+        );
+        return Some(Hold::new(Why::Version, message));
+    }
+    let losing = known
+        .filter(|(_, release)| release.loses_promotions())
+        .map(|(member, release)| format!("{} runs etcd {release}", member.title()));
+    let losing: Vec<String> =
+        losing.chain(own.loses_promotions().then(|| format!("this image has etcd {own}"))).collect();
+    let message = || {
+        format!(
+            "{}: releases before 3.5.20 don't store promotions, and the cluster would not start with 3.6: update to \
+             3.5.26 or newer first",
+            losing.join(", ")
+        )
+    };
+    (!losing.is_empty()).then(|| Hold::new(Why::Version, message()))
+}
+
+/// Until the join is complete, every member of the source is an entry of the spec.
+fn listed(config: &Config, live: &Live) -> Option<Hold> {
+    let source = config.source.as_ref()?;
+    live.members.iter().filter(|member| !is_sibling(config, member)).find_map(|member| {
+        let fault = match source.members.get(&member.name) {
+            None => format!("{} is not in the spec's members: add it", member.title()),
+            Some(urls) => differs(member, urls)?,
+        };
+        Some(Hold::new(Why::SourceDiffers, fault))
+    })
+}
+
+/// Live URLs that the spec leaves out may be private.
+fn differs(member: &Member, urls: &[String]) -> Option<String> {
+    let places: BTreeSet<_> = member.peer_urls.iter().map(|url| place(url)).collect();
+    let unknown = urls.iter().find(|url| !places.contains(&place(url)));
+    match unknown {
+        Some(url) => Some(format!(
+            "the spec has {url} for {}, which it does not advertise: correct it",
+            member.title()
+        )),
+        None if urls.is_empty() => Some(format!("the spec has no peer URL of {}: add one", member.title())),
+        None => None,
+    }
+}
+
+/// A member that is too small raises an alarm for the whole cluster.
+fn space(config: &Config, Room { database, free }: Room) -> Option<Hold> {
+    let quota = config.etcd.quota_bytes;
+    if quota < database {
+        let message =
+            format!("the cluster's database has {database} bytes, and the quota here is {quota}: raise it");
+        return Some(Hold::new(Why::Space, message));
+    }
+    let needed = database.saturating_mul(2);
+    let message = || format!("the volume has {free} free bytes, and a join needs {needed}: enlarge it");
+    (free < needed).then(|| Hold::new(Why::Space, message()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::testing::{config, live, others, voter};
+
+    const ROOM: Room = Room { database: 1 << 20, free: 1 << 30 };
+    const SOURCE: &[(&str, &str)] = &[("source-1", "http://SOURCE-1:2380")];
+
+    #[track_caller]
+    fn refused(config: &Config, live: &Live, own: &str, room: Room, words: &[&str]) -> Why {
+        let hold = refusal(config, live, own.parse().unwrap(), room).unwrap();
+        for word in words {
+            assert!(hold.message.contains(word), "{word:?} is not in {:?}", hold.message);
+        }
+        hold.why
+    }
+
+    #[test]
+    fn a_source_as_the_spec_has_it_is_joined() {
+        let live = live(vec![others(1)]);
+        assert_eq!(refusal(&config(3, SOURCE), &live, "3.6.16".parse().unwrap(), ROOM), None);
+    }
+
+    #[test]
+    fn private_urls_may_be_left_out_and_own_members_needn_t_be_listed() {
+        let source = voter(1, "source-1", &["http://source-1:2380", "http://10.0.0.1:2380"]);
+        let own = voter(2, "main-1", &["http://main-1.main-peer.shop.svc:2380"]);
+        let live = live(vec![source, own]);
+        assert_eq!(refusal(&config(3, SOURCE), &live, "3.6.16".parse().unwrap(), ROOM), None);
+    }
+
+    #[test]
+    fn a_member_that_is_not_listed_or_named_otherwise_is_named() {
+        let config = config(3, SOURCE);
+        let two = live(vec![others(1), others(2)]);
+        assert_eq!(refused(&config, &two, "3.6.16", ROOM, &["source-2", "add it"]), Why::SourceDiffers);
+        let moved = live(vec![voter(1, "source-1", &["http://elsewhere:2380"])]);
+        assert_eq!(refused(&config, &moved, "3.6.16", ROOM, &["SOURCE-1", "elsewhere"]), Why::SourceDiffers);
+    }
+
+    #[test]
+    fn a_source_two_minors_behind_is_not_touched() {
+        let mut old = others(1);
+        old.release = "3.4.45".parse().ok();
+        let live = live(vec![others(2), old]);
+        assert_eq!(refused(&config(3, SOURCE), &live, "3.6.16", ROOM, &["3.4", "3.5"]), Why::Version);
+    }
+
+    #[test]
+    fn releases_that_lose_promotions_are_updated_first() {
+        let mut old = others(1);
+        old.release = "3.5.16".parse().ok();
+        let live = live(vec![old]);
+        assert_eq!(refused(&config(3, SOURCE), &live, "3.5.33", ROOM, &["source-1", "3.5.26"]), Why::Version);
+    }
+
+    #[test]
+    fn a_joiner_that_is_too_small_waits() {
+        let (config, live) = (config(3, SOURCE), live(vec![others(1)]));
+        let large = Room { database: 9 << 30, free: 1 << 40 };
+        assert_eq!(refused(&config, &live, "3.6.16", large, &["quota"]), Why::Space);
+        let full = Room { database: 1 << 30, free: 1 << 30 };
+        assert_eq!(refused(&config, &live, "3.6.16", full, &["enlarge"]), Why::Space);
+    }
+}

@@ -1,0 +1,148 @@
+//! The report of a member: put together from what the agent knows, written when it changes and not otherwise.
+
+use jiff::Timestamp;
+
+use crate::member::{self, ClusterId, Listed, MemberId, Report, Role, Waiting};
+
+use super::api::{ApiFault, ApiServer, OwnPod};
+use super::decide::Hold;
+use super::facts::{Data, Member, Noted};
+use super::pb::etcdserverpb;
+use super::record::Life;
+
+/// Keeps the report.
+pub struct Reporter {
+    api: ApiServer,
+    report: Report,
+    written: Option<Report>,
+}
+
+impl Reporter {
+    /// For a member that has just begun; `etcd` is the Etcd's UID.
+    pub fn new(api: ApiServer, etcd: String, name: String) -> Self {
+        let report = Report {
+            etcd,
+            started: now(),
+            name,
+            etcd_version: None,
+            volume: member::Volume::Empty,
+            id: None,
+            cluster: None,
+            role: None,
+            members: Vec::new(),
+            took: None,
+            left: false,
+            waiting: None,
+        };
+        Self { api, report, written: None }
+    }
+
+    /// What it will say.
+    pub const fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
+    /// What is in the volume, and who the member in it is.
+    pub fn volume(&mut self, data: &Data, noted: &Noted) {
+        self.report.volume = volume(data, noted);
+        let life = match noted {
+            Noted::Record(record) => Some(&record.life),
+            Noted::None | Noted::Unreadable(_) => None,
+        };
+        self.report.left = matches!(life, Some(Life::Left { .. }));
+        let of_life = life.and_then(|life| Some((life.id()?, life.cluster()?)));
+        self.ids(match data {
+            Data::Log { member, cluster } => Some((*member, *cluster)),
+            Data::None | Data::Half | Data::Unreadable(_) => of_life,
+        });
+    }
+
+    fn ids(&mut self, ids: Option<(MemberId, ClusterId)>) {
+        (self.report.id, self.report.cluster) = ids.unzip();
+    }
+
+    /// The members, as a fresh list has them.
+    pub fn members(&mut self, members: &[Member]) {
+        let listed =
+            |member: &Member| Listed { id: member.id, name: member.name.clone(), learner: member.learner };
+        self.report.members = members.iter().map(listed).collect();
+        self.report.members.sort_by_key(|member| member.id);
+    }
+
+    /// The members, as etcd lists them.
+    pub fn listed(&mut self, members: &[etcdserverpb::Member]) {
+        let listed = |member: &etcdserverpb::Member| Listed {
+            id: MemberId(member.id),
+            name: member.name.clone(),
+            learner: member.is_learner,
+        };
+        self.report.members = members.iter().map(listed).collect();
+        self.report.members.sort_by_key(|member| member.id);
+    }
+
+    /// What it is; nothing while etcd doesn't run.
+    pub const fn role(&mut self, role: Option<Role>) {
+        self.report.role = role;
+    }
+
+    /// What it waits for, or that it waits for nothing. Since when goes by the kind: a number in the words changes
+    /// often.
+    pub fn waits(&mut self, hold: Option<&Hold>) {
+        let before = self.report.waiting.take();
+        self.report.waiting = hold.map(|hold| Waiting {
+            why: hold.why,
+            message: hold.message.clone(),
+            since: before.filter(|before| before.why == hold.why).map_or_else(now, |before| before.since),
+        });
+    }
+
+    /// Writes it, where it says something new.
+    pub async fn write(&mut self) -> Result<(), ApiFault> {
+        if self.written.as_ref().is_some_and(|written| written.says_the_same(&self.report)) {
+            return Ok(());
+        }
+        self.write_over(None).await
+    }
+
+    /// Takes the word with this token: the write fails where the pod was written since it was read.
+    pub async fn take(&mut self, pod: &OwnPod, token: &str) -> Result<(), ApiFault> {
+        let before = self.report.took.replace(token.to_owned());
+        let written = self.write_over(Some(pod)).await;
+        if written.is_err() {
+            self.report.took = before;
+        }
+        written
+    }
+
+    async fn write_over(&mut self, pod: Option<&OwnPod>) -> Result<(), ApiFault> {
+        let annotation = self.report.annotation().map_err(ApiFault::TooLong)?;
+        self.api.report(&annotation, pod).await?;
+        self.written = Some(self.report.clone());
+        Ok(())
+    }
+}
+
+fn volume(data: &Data, noted: &Noted) -> member::Volume {
+    let starts = match noted {
+        Noted::Record(record) => record.starts,
+        Noted::None | Noted::Unreadable(_) => 0,
+    };
+    match (data, noted) {
+        (Data::Log { member, cluster }, _) => {
+            member::Volume::Data { member: *member, cluster: *cluster, starts }
+        }
+        (Data::None, Noted::None) => member::Volume::Empty,
+        (Data::None, Noted::Record(_)) => {
+            member::Volume::Unreadable("no data, and a record of an earlier life".to_owned())
+        }
+        (Data::None, Noted::Unreadable(fault)) | (Data::Unreadable(fault), _) => {
+            member::Volume::Unreadable(super::quote::quote(fault))
+        }
+        (Data::Half, _) => member::Volume::Unreadable("a data directory without a log".to_owned()),
+    }
+}
+
+/// Now, as reports have it.
+pub fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

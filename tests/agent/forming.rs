@@ -1,0 +1,59 @@
+//! A cluster is formed, on the loop's word, once.
+
+use etcd_warden::member::{FORM, Form, Volume, Why};
+
+use super::shop::{Shop, etcd};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_member_forms_a_cluster_and_serves() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    let cluster = shop.form().await;
+    let report = shop.report(0).unwrap();
+    assert_eq!((report.took.as_deref(), report.cluster), (Some("uid-1/1"), Some(cluster)));
+    assert!(matches!(report.volume, Volume::Data { starts: 1, .. }), "{report:?}");
+    assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0"]);
+    assert!(shop.probe(0, "/readyz").await.unwrap().starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_members_form_one_cluster() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(3, &binary).await;
+    let cluster = shop.form().await;
+    let clusters = (0..3).map(|ordinal| shop.report(ordinal).unwrap().cluster.unwrap());
+    assert_eq!(clusters.collect::<Vec<_>>(), [cluster; 3]);
+    assert_eq!(shop.members(&shop.client_url(1)).0, ["main-0", "main-1", "main-2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_word_nothing_is_formed_and_the_agent_lives() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.start(0);
+    let waits = |report: &etcd_warden::member::Report| {
+        report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::NoWord)
+    };
+    shop.until(0, "waited for the word", waits).await;
+    assert!(shop.probe(0, "/livez").await.unwrap().starts_with("HTTP/1.1 200"));
+    assert!(shop.probe(0, "/readyz").await.unwrap().starts_with("HTTP/1.1 503"));
+    assert!(!shop.volume(0).join("new.etcd").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_used_word_is_not_used_again() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.form().await;
+    let word = shop.api.annotation("main-0", FORM).unwrap();
+    shop.end(0, rustix::process::Signal::KILL);
+    // A new pod over an empty volume, told the same word; nobody remembers but the record of the cluster.
+    std::fs::remove_dir_all(shop.volume(0)).unwrap();
+    shop.start(0);
+    shop.api.annotate("main-0", FORM, &word);
+    let report = shop.until(0, "waited", |report| report.waiting.is_some()).await;
+    assert_eq!(report.volume, Volume::Empty);
+    assert_eq!(report.waiting.unwrap().why, Why::LostData);
+    assert_eq!(serde_json::from_str::<Form>(&word).unwrap().token, "uid-1/1");
+    assert!(!shop.volume(0).join("new.etcd").exists());
+}

@@ -1,0 +1,11 @@
+//! Agents as processes, with real etcd, on addresses of the loopback network: the API server is a small one in memory,
+//! and the test plays the reconcile loop. Needs root (each member has a hosts file of its own) and what
+//! `tests/cluster/bed build` has built; where that is missing, one line says so, unless ETCD_WARDEN_BED=required.
+
+#![allow(unreachable_pub, reason = "a program of its own")]
+
+mod api;
+mod forming;
+mod joining;
+mod restarts;
+mod shop;

@@ -1,0 +1,82 @@
+//! A restart is never a membership change; a lost disk is a new member.
+
+use etcd_warden::member::{LEAVE, Leave, Role, Volume, Why};
+use rustix::process::Signal;
+
+use super::shop::{Shop, etcd};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_keeps_the_id_and_needs_no_api_server() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.form().await;
+    shop.etcdctl(&shop.client_url(0), &["put", "k", "kept"]);
+    let before = shop.report(0).unwrap();
+    shop.end(0, Signal::TERM);
+    shop.api.set_away(true);
+    shop.start(0);
+    let read = || shop.etcdctl(&shop.client_url(0), &["get", "k", "--print-value-only"]);
+    let deadline = std::time::Instant::now() + super::shop::SOON;
+    while !shop.probe(0, "/readyz").await.is_some_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+        assert!(std::time::Instant::now() < deadline, "never ready");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(read().trim(), "kept");
+    shop.api.set_away(false);
+    let after = shop.until_voter(0).await;
+    assert_eq!((after.id, after.cluster), (before.id, before.cluster));
+    assert!(matches!(after.volume, Volume::Data { starts: 2, .. }), "{after:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_hands_over_before_it_stops() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(3, &binary).await;
+    shop.form().await;
+    let leads = |shop: &Shop, ordinal| shop.report(ordinal).unwrap().role == Some(Role::Leader);
+    let leader = (0..3).find(|ordinal| leads(&shop, *ordinal)).unwrap();
+    let log = shop.log(leader);
+    shop.end(leader, Signal::TERM);
+    let said = std::fs::read_to_string(log).unwrap();
+    assert!(said.contains("handed leadership over"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_disk_of_one_of_three_is_replaced_by_a_new_member() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(3, &binary).await;
+    let cluster = shop.form().await;
+    shop.etcdctl(&shop.client_url(0), &["put", "k", "kept"]);
+    let before = shop.report(2).unwrap().id;
+    shop.end(2, Signal::KILL);
+    std::fs::remove_dir_all(shop.volume(2)).unwrap();
+    shop.start(2);
+    let after = shop.until_voter(2).await;
+    assert_eq!(after.cluster, Some(cluster));
+    assert_ne!(after.id, before);
+    assert_eq!(shop.members(&shop.client_url(2)).0, ["main-0", "main-1", "main-2"]);
+    assert_eq!(shop.etcdctl(&shop.client_url(2), &["get", "k", "--print-value-only"]).trim(), "kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_leaves_on_the_loops_word_and_stays_down() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(3, &binary).await;
+    shop.form().await;
+    let member = shop.report(1).unwrap().id.unwrap();
+    shop.api.annotate("main-1", LEAVE, &serde_json::to_string(&Leave { member }).unwrap());
+    let left = shop.until(1, "left", |report| report.left).await;
+    assert_eq!(left.waiting.map(|waiting| waiting.why), Some(Why::Removed));
+    assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0", "main-2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_while_nothing_changes() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.form().await;
+    let before = shop.api.writes();
+    // Longer than a settled member's looks are apart.
+    tokio::time::sleep(std::time::Duration::from_secs(25)).await;
+    assert_eq!(shop.api.writes(), before);
+}

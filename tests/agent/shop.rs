@@ -1,0 +1,379 @@
+//! An Etcd `main` in namespace `shop`, its pods as processes, and the test as its reconcile loop.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use etcd_warden::member::{
+    ClusterId, Config, Endpoints, EtcdSettings, FORM, Form, Formed, MEMBER, Owner, Report, Role, Scheme,
+    Source, TlsFiles, Volume,
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::api::Api;
+
+/// Longer than anything takes that works, on a busy machine.
+pub const SOON: Duration = Duration::from_secs(90);
+const STEP: Duration = Duration::from_millis(100);
+
+/// Where beds keep the etcd of a minor, if it was built; else one line says what is missing.
+pub fn etcd(minor: &str) -> Option<PathBuf> {
+    let home = std::env::var_os("ETCD_WARDEN_BED_HOME").map(PathBuf::from).or_else(|| {
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+        Some(cache?.join("etcd-warden/bed"))
+    });
+    let parts = fs::read_dir(home.unwrap_or_default().join("parts")).into_iter().flatten().flatten();
+    let fits = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with(&format!("etcd-{minor}-")) && path.join("etcd").exists()
+    };
+    let found = parts.map(|entry| entry.path()).find(fits);
+    let root = rustix::process::geteuid().is_root();
+    let asked = std::env::var("ETCD_WARDEN_BED").unwrap_or_default();
+    if asked == "off" {
+        return None;
+    }
+    let found = found.filter(|_| root);
+    if found.is_none() {
+        assert_ne!(asked, "required", "needs root, and etcd {minor} as `tests/cluster/bed build` makes it");
+        println!("skipped: needs root, and etcd {minor} as `tests/cluster/bed build` makes it");
+    }
+    found
+}
+
+/// The Etcd with what is around it.
+pub struct Shop {
+    pub api: Api,
+    pub config: Config,
+    directory: tempfile::TempDir,
+    kubeconfig: PathBuf,
+    network: [u8; 2],
+    etcd: PathBuf,
+    members: BTreeMap<u32, Member>,
+    sources: Vec<Child>,
+}
+
+/// A member's pod.
+struct Member {
+    process: Child,
+    log: PathBuf,
+}
+
+impl Shop {
+    /// An Etcd without pods. Must be called in a runtime that outlives it.
+    pub async fn open(replicas: u32, etcd: &Path) -> Self {
+        static NUMBER: AtomicU8 = AtomicU8::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let process = u8::try_from(std::process::id() % 200).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (api, address) = Api::serve().await;
+        let kubeconfig = directory.path().join("kubeconfig");
+        let text = format!(
+            "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\n\
+             users: [{{name: u, user: {{token: t}}}}]\n\
+             contexts: [{{name: x, context: {{cluster: c, user: u, namespace: shop}}}}]\ncurrent-context: x\n"
+        );
+        fs::write(&kubeconfig, text).unwrap();
+        let shop = Self {
+            api,
+            config: config(replicas),
+            directory,
+            kubeconfig,
+            network: [process + 20, number],
+            etcd: etcd.to_owned(),
+            members: BTreeMap::new(),
+            sources: Vec::new(),
+        };
+        shop.render();
+        shop
+    }
+
+    /// Writes the configuration, as the loop does.
+    pub fn render(&self) {
+        let text = serde_json::to_string(&self.config).unwrap();
+        self.api.put_map("main-config", &BTreeMap::from([(Config::KEY.to_owned(), text)]));
+    }
+
+    fn address(&self, ordinal: u32) -> Ipv4Addr {
+        let [second, third] = self.network;
+        Ipv4Addr::new(127, second, third, 10 + u8::try_from(ordinal).unwrap())
+    }
+
+    /// Address of a member of the source.
+    pub fn source_address(&self, number: u8) -> Ipv4Addr {
+        let [second, third] = self.network;
+        Ipv4Addr::new(127, second, third, 100 + number)
+    }
+
+    fn hosts(&self) -> PathBuf {
+        let mut text = "127.0.0.1 localhost\n".to_owned();
+        for ordinal in 0..9 {
+            let (address, host) = (self.address(ordinal), self.config.host(ordinal));
+            writeln!(text, "{address} {host}\n{address} main-client.shop.svc").unwrap();
+        }
+        let path = self.directory.path().join("hosts");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn volume(&self, ordinal: u32) -> PathBuf {
+        self.directory.path().join(format!("volume-{ordinal}"))
+    }
+
+    /// Where TLS files stand, as they are mounted in a pod; below this directory.
+    pub fn secrets(&self) -> PathBuf {
+        self.directory.path().join("ssl")
+    }
+
+    /// Starts the pod with an ordinal; a pod of that name that ran before is another one.
+    pub fn start(&mut self, ordinal: u32) {
+        static PODS: AtomicU8 = AtomicU8::new(0);
+        let uid = format!("pod-{}", PODS.fetch_add(1, Ordering::Relaxed));
+        self.api.put_pod(&self.config.pod(ordinal), &uid);
+        self.run(ordinal, &uid);
+    }
+
+    fn run(&mut self, ordinal: u32, uid: &str) {
+        let (hosts, volume, secrets) = (self.hosts(), self.volume(ordinal), self.secrets());
+        fs::create_dir_all(&volume).unwrap();
+        fs::create_dir_all(&secrets).unwrap();
+        let log = self.directory.path().join(format!("log-{ordinal}"));
+        let file = fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
+        // Mounts of its own, gone with the process; and no process outlives the test.
+        let script = "mount --bind \"$1\" /etc/hosts && mount -t tmpfs none /var && mkdir -p /var/etcd/ssl \
+                      && mount --bind \"$2\" /var/etcd/ssl && shift 2 && exec setpriv --pdeathsig KILL -- \"$@\"";
+        let mut endpoints =
+            vec![format!("{}://main-client.shop.svc:2379", self.config.endpoints.client_scheme.name())];
+        endpoints.extend(self.config.source.iter().flat_map(|source| source.client_endpoints.clone()));
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, "sh"]).args([&hosts, &secrets]);
+        command.arg(env!("CARGO_BIN_EXE_etcd-warden"));
+        command
+            .args(["agent", "--etcd-name", "main", "--log-format", "text", "--kubeconfig"])
+            .arg(&self.kubeconfig);
+        command.args(["--service-endpoints", &endpoints.join(","), "--data-dir"]).arg(&volume);
+        command.args(["--listen", &self.address(ordinal).to_string()]);
+        let path = format!("{}:/usr/bin:/bin", self.etcd.display());
+        command.env("PATH", path).env("POD_NAME", self.config.pod(ordinal)).env("POD_UID", uid);
+        command.env("POD_NAMESPACE", "shop").env("HTTP_PROXY", "http://127.0.0.1:9");
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file).spawn().unwrap();
+        self.members.insert(ordinal, Member { process, log });
+    }
+
+    /// Ends a pod, by this signal.
+    pub fn end(&mut self, ordinal: u32, signal: Signal) {
+        let mut member = self.members.remove(&ordinal).unwrap();
+        kill_process(Pid::from_child(&member.process), signal).unwrap();
+        member.process.wait().unwrap();
+    }
+
+    pub fn report(&self, ordinal: u32) -> Option<Report> {
+        let text = self.api.annotation(&self.config.pod(ordinal), MEMBER)?;
+        Some(Report::read(&text).unwrap())
+    }
+
+    /// Waits until a member's report fits.
+    #[track_caller]
+    pub fn until(
+        &self,
+        ordinal: u32,
+        what: &str,
+        fits: impl Fn(&Report) -> bool,
+    ) -> impl Future<Output = Report> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let deadline = Instant::now() + SOON;
+            loop {
+                let report = self.report(ordinal);
+                if let Some(report) = report.as_ref().filter(|report| fits(report)) {
+                    return report.clone();
+                }
+                if Instant::now() > deadline {
+                    let log =
+                        self.members.get(&ordinal).map(|member| fs::read_to_string(&member.log).unwrap());
+                    let log = log.unwrap_or_default();
+                    let tail: Vec<&str> = log.lines().rev().take(40).collect();
+                    panic!("{caller}: main-{ordinal} never {what}: {report:#?}\n{}", tail.join("\n"));
+                }
+                tokio::time::sleep(STEP).await;
+            }
+        }
+    }
+
+    pub async fn until_voter(&self, ordinal: u32) -> Report {
+        let votes = |report: &Report| {
+            matches!(report.role, Some(Role::Voter | Role::Leader)) && report.waiting.is_none()
+        };
+        self.until(ordinal, "became a voter", votes).await
+    }
+
+    /// Gives the word to form, as the loop does: when every volume is empty.
+    pub async fn give_word(&self, attempt: u32) {
+        for ordinal in 0..self.config.replicas {
+            self.until(ordinal, "reported an empty volume", |report| report.volume == Volume::Empty).await;
+        }
+        let token = Form::token(&self.config.owner.uid, attempt);
+        let word = Form { token, initial_cluster: self.config.initial_cluster() };
+        for ordinal in 0..self.config.replicas {
+            self.api.annotate(&self.config.pod(ordinal), FORM, &serde_json::to_string(&word).unwrap());
+        }
+    }
+
+    /// Forms the cluster, and records it.
+    pub async fn form(&mut self) -> ClusterId {
+        for ordinal in 0..self.config.replicas {
+            self.start(ordinal);
+        }
+        self.give_word(1).await;
+        let mut cluster = None;
+        for ordinal in 0..self.config.replicas {
+            cluster = self.until_voter(ordinal).await.cluster;
+        }
+        let cluster = cluster.unwrap();
+        self.api.put_map("main-cluster", &Formed { cluster }.data());
+        cluster
+    }
+
+    /// Runs etcdctl against a member, with the test bed's newest.
+    pub fn etcdctl(&self, endpoint: &str, arguments: &[&str]) -> String {
+        let mut command = Command::new("unshare");
+        let script = "mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"";
+        command.args(["--mount", "sh", "-c", script, "sh"]).arg(self.hosts());
+        command.arg(etcd("3.6").unwrap().join("etcdctl")).args([
+            "--endpoints",
+            endpoint,
+            "--command-timeout",
+            "20s",
+        ]);
+        if endpoint.starts_with("https") {
+            let within = |path: &str| self.secrets().join(path.trim_start_matches("/var/etcd/ssl/"));
+            command.arg("--cacert").arg(within(TlsFiles::CLIENT.ca).join("ca.crt"));
+            command.arg("--cert").arg(within(TlsFiles::CLIENT.server).join("tls.crt"));
+            command.arg("--key").arg(within(TlsFiles::CLIENT.server).join("tls.key"));
+        }
+        let output = command.args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Names of the voters, and of the learners, as a member's own list has them.
+    pub fn members(&self, endpoint: &str) -> (Vec<String>, Vec<String>) {
+        let text = self.etcdctl(endpoint, &["member", "list"]);
+        let lines = text.lines().map(|line| line.split(", ").map(str::to_owned).collect::<Vec<_>>());
+        let (learners, voters): (Vec<_>, Vec<_>) = lines.partition(|fields| fields[5] == "true");
+        let names = |lines: Vec<Vec<String>>| {
+            let mut names: Vec<String> = lines.into_iter().map(|fields| fields[2].clone()).collect();
+            names.sort();
+            names
+        };
+        (names(voters), names(learners))
+    }
+
+    /// Starts an existing cluster that nothing manages, and waits until it is well.
+    pub async fn source(&mut self, count: u8, etcd: &Path) {
+        let name = |number| format!("source-{number}");
+        let peer = |shop: &Self, number| format!("http://{}:2380", shop.source_address(number));
+        let client = |shop: &Self, number| format!("http://{}:2379", shop.source_address(number));
+        let all: Vec<String> =
+            (1..=count).map(|number| format!("{}={}", name(number), peer(self, number))).collect();
+        for number in 1..=count {
+            // Members of the source must find the target's names too.
+            let script = "mount --bind \"$1\" /etc/hosts && shift && exec setpriv --pdeathsig KILL -- \"$@\"";
+            let mut command = Command::new("unshare");
+            command.args(["--mount", "sh", "-c", script, "sh"]).arg(self.hosts()).arg(etcd.join("etcd"));
+            command.args(["--name", &name(number), "--initial-cluster", &all.join(","), "--data-dir"]);
+            command.arg(self.directory.path().join(name(number)));
+            for flag in ["--listen-peer-urls", "--initial-advertise-peer-urls"] {
+                command.args([flag, &peer(self, number)]);
+            }
+            for flag in ["--listen-client-urls", "--advertise-client-urls"] {
+                command.args([flag, &client(self, number)]);
+            }
+            self.sources.push(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        }
+        self.config.source = Some(Source {
+            members: (1..=count).map(|number| (name(number), vec![peer(self, number)])).collect(),
+            client_endpoints: (1..=count).map(|number| client(self, number)).collect(),
+        });
+        self.render();
+        let endpoint = client(self, 1);
+        let arguments = ["put", "before", "the join"];
+        let deadline = Instant::now() + SOON;
+        let ready = || {
+            let mut command = Command::new(self::etcd("3.6").unwrap().join("etcdctl"));
+            let command = command.args(["--endpoints", &endpoint]).args(arguments);
+            command.output().is_ok_and(|output| output.status.success())
+        };
+        while !ready() {
+            assert!(Instant::now() < deadline, "the source never answered");
+            tokio::time::sleep(STEP).await;
+        }
+    }
+
+    /// The log of a member that runs.
+    pub fn log(&self, ordinal: u32) -> PathBuf {
+        self.members[&ordinal].log.clone()
+    }
+
+    pub fn client_url(&self, ordinal: u32) -> String {
+        self.config.client_url(ordinal)
+    }
+
+    /// Status of a probe.
+    pub async fn probe(&self, ordinal: u32, path: &str) -> Option<String> {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let address = (self.address(ordinal), self.config.endpoints.readiness_port);
+        let mut stream = tokio::net::TcpStream::connect(address).await.ok()?;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.ok()?;
+        Some(answer)
+    }
+}
+
+impl Drop for Shop {
+    fn drop(&mut self) {
+        for process in self.members.values_mut().map(|member| &mut member.process).chain(&mut self.sources) {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn config(replicas: u32) -> Config {
+    Config {
+        owner: Owner {
+            name: "main".to_owned(),
+            namespace: "shop".to_owned(),
+            uid: "uid-1".to_owned(),
+            member_name_prefix: None,
+        },
+        replicas,
+        endpoints: Endpoints {
+            peer_scheme: Scheme::Http,
+            peer_port: 2380,
+            client_scheme: Scheme::Http,
+            client_port: 2379,
+            readiness_port: 9095,
+            additional_peer_urls: BTreeMap::new(),
+            skip_client_san_verification: false,
+        },
+        etcd: EtcdSettings {
+            quota_bytes: 2 << 30,
+            snapshot_count: 10_000,
+            metrics: "basic".to_owned(),
+            enable_grpc_gateway: false,
+            auto_compaction_mode: "periodic".to_owned(),
+            auto_compaction_retention: "30m".to_owned(),
+            freelist_type: "array".to_owned(),
+        },
+        source: None,
+    }
+}
