@@ -71,8 +71,8 @@ fn crashes_in_the_middle_of_reviews(installed: &Installed) {
     for (_, said) in &report.failed {
         assert!(said.contains("failed calling webhook"), "{said}");
     }
-    // A few that were on their way, and no outage.
-    assert!(report.failed.len() * 20 < report.created, "{report}");
+    // Those that were sent to the dead one, until its node had noticed: no outage.
+    assert!(report.failed.len() * 4 < report.created, "{report}");
 }
 
 /// Whether the API server wanted an answer and got none, and says of whom and why.
