@@ -11,12 +11,14 @@
 //! | [`pki`] | the CA and the serving certificate of a server that was given none; those that look after themselves | `kubernetes` |
 //! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki`; of `rules` the settings and the ids |
 //! | [`member`] | what a reconcile loop and the agents of members say to each other | nobody |
+//! | [`controller`] | the reconcile loop: the objects of an Etcd, and its status | `etcd`, `member`, `kubernetes`, `lease` |
 //! | [`telemetry`] | logs | nobody |
 //! | [`cli`] | one file a command | all |
 
 pub mod admission;
 pub mod audit;
 pub mod cli;
+pub mod controller;
 pub mod etcd;
 pub mod kubernetes;
 pub mod lease;
