@@ -97,8 +97,10 @@ fn part<T: DeserializeOwned + Default>(part: &'static str, value: Value) -> Resu
         .map_err(|error| Unreadable { part, cause: error.to_string() })
 }
 
-fn without_nulls(value: Value) -> Value {
+/// The API server takes a `null` where a field has no place for one as an error.
+pub(super) fn without_nulls(value: Value) -> Value {
     match value {
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
         Value::Object(fields) => fields
             .into_iter()
             .filter(|(_, value)| !value.is_null())

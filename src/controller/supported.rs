@@ -20,6 +20,7 @@ const NOT_ACTED_ON: &[(&str, &str)] = &[
 ];
 
 /// Namespaces of references to Secrets: a pod mounts those of its own namespace, which is all that admission lets pass.
+#[cfg(test)]
 const OWN_NAMESPACE: &str = "SecretRef.namespace";
 
 /// Whether a field is named as not acted on.

@@ -22,9 +22,10 @@ use serde_json::{Map, Value, json};
 use super::kind::Kind;
 use super::object::Etcd;
 use crate::etcd::{GROUP, KIND, VERSION};
-use crate::member::Config;
+use crate::member::{Config, Formed};
 
 pub(super) use config_map::{config, quantity};
+pub(super) use standing::{CONTAINER, source_endpoints, storage};
 pub use standing::{Frozen, Standing};
 pub(super) use stateful_set::hash;
 
@@ -117,6 +118,21 @@ pub fn render(etcd: &Etcd, settings: &Settings, standing: &Standing) -> Result<V
     let config = config(etcd, standing)?;
     let render = Render { etcd, settings, standing, config: &config };
     PARTS.iter().map(|part| Ok(part(render)?.rendered(etcd))).collect()
+}
+
+/// Kind and name of every object of an Etcd, the record of its cluster among them.
+pub fn names(etcd: &str) -> Vec<(Kind, String)> {
+    vec![
+        (Kind::ServiceAccount, etcd.to_owned()),
+        (Kind::Role, role_name(etcd)),
+        (Kind::RoleBinding, role_name(etcd)),
+        (Kind::ConfigMap, Config::name(etcd)),
+        (Kind::ConfigMap, Formed::name(etcd)),
+        (Kind::Service, format!("{etcd}-peer")),
+        (Kind::Service, format!("{etcd}-client")),
+        (Kind::PodDisruptionBudget, etcd.to_owned()),
+        (Kind::StatefulSet, etcd.to_owned()),
+    ]
 }
 
 /// Labels by which everything of an Etcd is found.

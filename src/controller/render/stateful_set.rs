@@ -1,11 +1,13 @@
 //! The members.
 
+use std::collections::BTreeMap;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 use super::volumes::claim_template;
 use super::{COMPONENT, Kind, MEMBERS, NAME, Part, Render, Unrenderable, common_labels, object, pod};
-use crate::member::Config;
+use crate::member::{Config, Endpoints};
 
 /// Annotation of the pods with the hash of what etcd is configured with: a change leads to a restart.
 pub(in crate::controller) const CONFIG_HASH: &str = "checksum/etcd-configmap";
@@ -44,9 +46,11 @@ fn pod_annotations(render: Render<'_>) -> Map<String, Value> {
     annotations
 }
 
-/// Of what a running etcd has: not of the number of members, nor of whom they join.
+/// Of what a running etcd has: not of the number of members, of whom they join, or of what new ones are registered with.
 fn config_hash(config: &Config) -> String {
-    hash(&json!([config.endpoints, config.etcd]))
+    let registered = BTreeMap::new();
+    let endpoints = Endpoints { additional_peer_urls: registered, ..config.endpoints.clone() };
+    hash(&json!([endpoints, config.etcd]))
 }
 
 /// SHA-256 of a value, in hexadecimal.

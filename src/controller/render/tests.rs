@@ -237,3 +237,11 @@ fn what_can_not_be_rendered_is_named_with_the_remedy() {
         assert_eq!(error, Unrenderable::Size { field: "spec.etcd.quota", value: quota.to_owned() });
     }
 }
+
+#[test]
+fn every_object_is_known_by_name() {
+    let objects = rendered(json!({"replicas": 3}), &Standing::default());
+    let mut known = names("main");
+    known.retain(|(kind, name)| (*kind, name.as_str()) != (Kind::ConfigMap, "main-cluster"));
+    assert_eq!(objects.into_iter().map(|object| (object.kind, object.name)).collect::<Vec<_>>(), known);
+}
