@@ -139,15 +139,19 @@ mod tests {
     use super::*;
     use crate::controller::sample;
 
-    fn read(spec: Value, status: Value) -> Result<Etcd, Unreadable> {
+    fn object(spec: &Value, status: &Value) -> DynamicObject {
         let object = json!({"apiVersion": "v", "kind": "Etcd", "metadata": {"name": "main"}, "spec": spec, "status": status});
-        Etcd::read(&serde_json::from_value(object).unwrap())
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn read(spec: &Value, status: &Value) -> Result<Etcd, Unreadable> {
+        Etcd::read(&object(spec, status))
     }
 
     #[test]
     fn every_field_of_the_crd_is_read_and_no_other_is_known() {
         let sample = sample::etcd();
-        let etcd = read(sample["spec"].clone(), sample["status"].clone()).unwrap();
+        let etcd = read(&sample["spec"], &sample["status"]).unwrap();
         assert_eq!(etcd.unknown, Vec::<String>::new());
         assert_eq!(serde_json::to_value(&etcd.spec).unwrap(), sample["spec"]);
         assert_eq!(serde_json::to_value(&etcd.status).unwrap(), sample["status"]);
@@ -159,7 +163,7 @@ mod tests {
             "replicas": 3, "selector": null, "labels": null, "later": {}, "more": 1,
             "etcd": {"quota": 5, "resources": {"limits": {"cpu": 1}}, "metrix": "basic", "clientService": {"x": [1]}}
         });
-        let etcd = read(spec, Value::Null).unwrap();
+        let etcd = read(&spec, &Value::Null).unwrap();
         assert_eq!(etcd.unknown, ["spec.etcd.clientService.x", "spec.etcd.metrix", "spec.more"]);
         let limits = etcd.spec.etcd.resources.unwrap().limits.unwrap();
         assert_eq!(limits["cpu"].0, "1");
@@ -167,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_can_not_be_read_is_named_with_the_remedy() {
-        let error = read(json!({"replicas": "three"}), Value::Null).unwrap_err().to_string();
+        let error = read(&json!({"replicas": "three"}), &Value::Null).unwrap_err().to_string();
         assert!(error.starts_with("spec can't be read: ") && error.contains("etcd-warden crd"), "{error}");
     }
 }

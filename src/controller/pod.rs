@@ -9,6 +9,7 @@ use crate::member::{FORM, Form, LEAVE, MEMBER, Report, Role};
 
 /// A member's pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "what is seen of it, each apart")]
 pub struct Pod {
     /// Its name.
     pub name: String,

@@ -96,14 +96,14 @@ fn conditions(facts: &Facts<'_>, work: &Work<'_>) -> Vec<Condition> {
     for (kind, check) in CONDITIONS {
         let found = check(facts, work);
         conditions
-            .extend(found.map(|found| condition(kind, found, before.condition(kind), &time(facts.now))));
+            .extend(found.map(|found| condition(kind, &found, before.condition(kind), &time(facts.now))));
     }
     conditions.sort_by(|one, other| one.kind.cmp(&other.kind));
     conditions
 }
 
 /// Times move only where something else does.
-fn condition(kind: &str, found: Finding, before: Option<&Condition>, now: &str) -> Condition {
+fn condition(kind: &str, found: &Finding, before: Option<&Condition>, now: &str) -> Condition {
     let message = escaped(&shortened(&found.message, MESSAGE_MAX));
     if let Some(before) = before.filter(|before| {
         before.status == found.status && before.reason == found.reason && before.message == message

@@ -62,8 +62,8 @@ fn under_way(facts: &Facts<'_>) -> Option<String> {
 fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
     let has_id = pod.report().is_some_and(|report| report.id.is_some());
     let name = facts.etcd.member(pod.ordinal);
-    let had_id = facts.etcd.status.members.iter().any(|member| member.name == name);
-    pod.report().is_some() && !has_id && !had_id
+    let is_listed = facts.etcd.status.members.iter().any(|member| member.name == name);
+    pod.report().is_some() && !has_id && !is_listed
 }
 
 /// Who isn't well, of all that vote in the cluster as far as that is seen.

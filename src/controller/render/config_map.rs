@@ -17,6 +17,7 @@ const INITIAL_CLUSTER: &str = "initial-cluster";
 /// etcd's own default is 2 GiB; etcd-druid's is the largest that etcd's documentation suggests.
 const QUOTA: &str = "8Gi";
 
+#[allow(clippy::unnecessary_wraps, reason = "one of a table")]
 pub(super) fn part(render: Render<'_>) -> Result<Part, Unrenderable> {
     let config = render.config;
     // Nothing in it can fail to be written: no map has a key that is no string.

@@ -1,6 +1,6 @@
 //! The objects of an Etcd, as pure functions of it: one file a kind.
 //!
-//! Names, labels and ports are etcd-druid's. What a leave needs (StatefulSet, ServiceAccount, Role, RoleBinding,
+//! Names, labels and ports are etcd-druid's. What a leave needs (`StatefulSet`, `ServiceAccount`, Role, `RoleBinding`,
 //! ConfigMap, peer Service) carries no owner reference: foreground deletion would take it away before the members are
 //! out of a combined cluster.
 
@@ -164,6 +164,14 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
+/// An object with one more field, if there is one.
+pub(super) fn with(mut object: Value, name: &str, field: Option<Value>) -> Value {
+    if let (Some(fields), Some(field)) = (object.as_object_mut(), field) {
+        fields.insert(name.to_owned(), field);
+    }
+    object
+}
+
 impl Part {
     fn new(kind: Kind, name: impl Into<String>, component: &'static str, content: Value) -> Self {
         let (labels, annotations) = (Map::new(), Map::new());
@@ -182,12 +190,10 @@ impl Part {
         labels.extend(common_labels(&etcd.name));
         let mut annotations = self.annotations;
         annotations.insert(BELONGS_TO.to_owned(), etcd.uid.clone().into());
-        let mut metadata = json!({
+        let metadata = json!({
             "name": self.name, "namespace": etcd.namespace, "labels": labels, "annotations": annotations,
         });
-        if self.owned {
-            metadata["ownerReferences"] = json!([owner(etcd)]);
-        }
+        let metadata = with(metadata, "ownerReferences", self.owned.then(|| json!([owner(etcd)])));
         let mut all = object(self.content);
         all.insert("apiVersion".to_owned(), self.kind.api_version().into());
         all.insert("kind".to_owned(), self.kind.name().into());

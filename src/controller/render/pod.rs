@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::standing::{CONTAINER, SERVICE_ENDPOINTS};
 use super::volumes::{PROGRAM_DIRECTORY, mounts, program_mount, volumes};
-use super::{Render, Unrenderable};
+use super::{Render, Unrenderable, with};
 use crate::controller::spec::Bootstrap;
 
 /// User and group of members that don't run as root: distroless' `nonroot`, as with etcd-druid.
@@ -20,7 +20,7 @@ const GRACE_SECONDS: i64 = 60;
 pub(super) fn spec(render: Render<'_>) -> Result<Value, Unrenderable> {
     let wanted = &render.etcd.spec;
     let constraints = &wanted.scheduling_constraints;
-    let mut spec = json!({
+    let spec = json!({
         "serviceAccountName": render.etcd.name,
         "automountServiceAccountToken": true,
         "enableServiceLinks": false,
@@ -38,10 +38,7 @@ pub(super) fn spec(render: Render<'_>) -> Result<Value, Unrenderable> {
             Some(json!(constraints.topology_spread_constraints)).filter(|list| *list != json!([])),
         ),
     ];
-    for (name, value) in optional.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        spec[name] = value;
-    }
-    Ok(spec)
+    Ok(optional.into_iter().fold(spec, |spec, (name, value)| with(spec, name, value)))
 }
 
 fn pod_security(root: bool) -> Value {

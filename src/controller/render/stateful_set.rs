@@ -1,6 +1,7 @@
 //! The members.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
@@ -55,5 +56,9 @@ fn config_hash(config: &Config) -> String {
 
 /// SHA-256 of a value, in hexadecimal.
 pub(in crate::controller) fn hash(value: &Value) -> String {
-    digest(&SHA256, value.to_string().as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    digest(&SHA256, value.to_string().as_bytes()).as_ref().iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string can't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

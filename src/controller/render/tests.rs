@@ -14,6 +14,7 @@ fn settings() -> Settings {
     }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
 fn etcd(spec: Value) -> Etcd {
     let metadata = json!({"name": "main", "namespace": "shop", "uid": "5d1c"});
     let object = json!({"apiVersion": "v", "kind": "Etcd", "metadata": metadata, "spec": spec});

@@ -6,7 +6,7 @@ use crate::controller::object::Etcd;
 use crate::controller::spec::Tls;
 use crate::member::{Scheme, TlsFiles};
 
-use super::Render;
+use super::{Render, with};
 
 /// Key of an authority's certificate in its Secret, unless another is named.
 const CA_KEY: &str = "ca.crt";
@@ -56,11 +56,9 @@ impl Mounted {
     /// The volume of a pod.
     pub(super) fn volume(&self) -> Value {
         // What group 65532 can't read, etcd can't.
-        let mut secret = json!({"secretName": self.secret, "defaultMode": 0o440});
-        if let Some(key) = &self.key {
-            secret["items"] = json!([{"key": key, "path": CA_KEY}]);
-        }
-        json!({"name": self.volume, "secret": secret})
+        let secret = json!({"secretName": self.secret, "defaultMode": 0o440});
+        let items = self.key.as_ref().map(|key| json!([{"key": key, "path": CA_KEY}]));
+        json!({"name": self.volume, "secret": with(secret, "items", items)})
     }
 
     /// The mount of a container.

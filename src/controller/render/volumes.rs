@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::Render;
 use super::config_map::quantity;
 use super::tls::Mounted;
+use super::{Render, with};
 
 /// Directory of a member's data.
 const DATA: &str = "/var/etcd/data";
@@ -45,13 +45,12 @@ pub(super) fn program_mount() -> Value {
 /// The claim template. The API server takes no change of it, so that one that stands is rendered as it stands.
 pub(super) fn claim_template(render: Render<'_>) -> Value {
     let spec = &render.etcd.spec;
-    let mut claim_spec = json!({
+    let claim_spec = json!({
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": storage(render)}},
     });
-    if let Some(class) = spec.storage_class.as_deref().filter(|class| !class.is_empty()) {
-        claim_spec["storageClassName"] = class.into();
-    }
+    let class = spec.storage_class.as_deref().filter(|class| !class.is_empty()).map(Value::from);
+    let claim_spec = with(claim_spec, "storageClassName", class);
     json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": claim(render)}, "spec": claim_spec})
 }
 

@@ -12,6 +12,7 @@ use super::super::decide::{Decision, Note, Seen, Step, finalizers};
 use super::super::kind::Kind;
 use super::super::object::Etcd;
 use super::super::render::{BELONGS_TO, MANAGER, common_labels};
+use super::super::same::difference;
 use super::super::status::Status;
 use super::watches::etcds;
 use super::{Failed, Term};
@@ -110,16 +111,25 @@ impl Term {
         object: &Value,
     ) -> Result<(), CallError> {
         let mut object = object.clone();
-        let params = PatchParams::apply(MANAGER);
-        let params = match uid {
-            Some(uid) => {
-                object["metadata"]["uid"] = uid.into();
-                params.force()
-            }
-            None => params,
-        };
+        let mut params = PatchParams::apply(MANAGER);
+        if let (Some(uid), Some(metadata)) = (uid, object.get_mut("metadata").and_then(Value::as_object_mut))
+        {
+            metadata.insert("uid".to_owned(), uid.into());
+            params = params.force();
+        }
         let target = Target::in_namespace("patch", kind.resource(), &etcd.namespace, name);
-        target.call(self.objects(etcd, kind).patch(name, &params, &Patch::Apply(object))).await.map(drop)
+        let patch = Patch::Apply(&object);
+        let stands = target.clone().call(self.objects(etcd, kind).patch(name, &params, &patch)).await?;
+        // Or it would be applied again and again.
+        match difference(&object, &serde_json::to_value(stands).unwrap_or_default()) {
+            None => Ok(()),
+            Some(place) => {
+                tracing::debug!(%place, name, kind = kind.name(), "what was applied does not stand");
+                Err(target.odd(
+                    "what was applied does not stand: a webhook or another controller changes it, which must be stopped",
+                ))
+            }
+        }
     }
 
     async fn delete(&self, etcd: &Etcd, kind: Kind, name: &str, uid: &str) -> Result<(), CallError> {

@@ -59,12 +59,12 @@ impl Health {
         self.faults().remove(resource);
     }
 
-    pub(super) fn unseen(&self, resource: &'static str, fault: String) {
-        let known = self.faults().insert(resource, fault.clone());
-        if known.as_ref() == Some(&fault) {
-            tracing::debug!(%fault, "the loop can't watch");
+    pub(super) fn unseen(&self, resource: &'static str, fault: &str) {
+        let known = self.faults().insert(resource, fault.to_owned());
+        if known.as_deref() == Some(fault) {
+            tracing::debug!(fault, "the loop can't watch");
         } else {
-            tracing::warn!(%fault, "the loop can't watch");
+            tracing::warn!(fault, "the loop can't watch");
         }
     }
 

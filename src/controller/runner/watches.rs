@@ -132,7 +132,7 @@ fn said<K: Send + 'static>(
                 Some(Ok(event))
             }
             Err(error) => {
-                health.unseen(resource, watch_failed(error, resource).to_string());
+                health.unseen(resource, &watch_failed(error, resource).to_string());
                 None
             }
         };
