@@ -12,6 +12,7 @@
 //! | [`server`] | HTTPS, limits, TLS with reload, probes, metrics, life cycle | `admission`, `audit`, `pki`; of `rules` the settings and the ids |
 //! | [`member`] | what a reconcile loop and the agents of members say to each other | nobody |
 //! | [`agent`] | the first process of a member's container: how it may start, and etcd as its child | `member`, `kubernetes` |
+//! | [`controller`] | the reconcile loop: the objects of an Etcd, and its status | `etcd`, `member`, `kubernetes`, `lease` |
 //! | [`telemetry`] | logs | nobody |
 //! | [`cli`] | one file a command | all |
 
@@ -19,6 +20,7 @@ pub mod admission;
 pub mod agent;
 pub mod audit;
 pub mod cli;
+pub mod controller;
 pub mod etcd;
 pub mod kubernetes;
 pub mod lease;

@@ -19,7 +19,7 @@ mod tests {
     use etcd_warden::pki::managed;
     use etcd_warden::rules::{Group, RULES, WARNINGS, WarningCheck};
 
-    use etcd_warden::{kubernetes, lease};
+    use etcd_warden::{controller, kubernetes, lease};
 
     use super::support::{client, start};
 
@@ -205,6 +205,8 @@ mod tests {
             attached.push(Arc::new(|registry| kubernetes::Metrics::default().register(registry)));
             attached.push(Arc::new(|registry| managed::Metrics::default().register(registry)));
             attached.push(Arc::new(|registry| lease::Metrics::default().register(registry)));
+            attached.push(Arc::new(|registry| controller::Metrics::default().register(registry)));
+            attached.push(Arc::new(|registry| lease::Metrics::default().register_for_loop(registry)));
         });
         let text = server.probe("/metrics").await.body;
         let mut table = String::from("| metric | type | what it counts |\n|---|---|---|\n");

@@ -6,11 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use clap::builder::BoolishValueParser;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
 use crate::admission::Stored;
+use crate::controller::{self, Loop, render};
 use crate::kubernetes::{self, Cluster, ConnectError, Etcds, Health};
 use crate::lease::{self, Elector, KubernetesLease, Timing};
 use crate::pki::managed::{self, Access, Keeper, Leaf, Leaves, Status};
@@ -20,6 +22,7 @@ use super::values::duration;
 
 const CLUSTER: &str = "Cluster";
 const SELF_MANAGED: &str = "Self-managed certificates";
+const LOOP: &str = "Reconcile loop";
 
 /// The flags about a cluster.
 #[derive(Debug, clap::Args)]
@@ -52,6 +55,19 @@ pub(super) struct ClusterArgs {
     /// How long both webhook configurations hold a new CA before it signs: API servers cache them
     #[arg(long, env = "ETCD_WARDEN_CA_SETTLE_TIME", hide_env = true, value_name = "DURATION", help_heading = SELF_MANAGED, default_value = "1m", value_parser = duration)]
     ca_settle_time: Duration,
+
+    /// Run the reconcile loop: instead of etcd-druid, never beside it
+    #[arg(long, env = "ETCD_WARDEN_CONTROLLER", hide_env = true, help_heading = LOOP, value_parser = BoolishValueParser::new())]
+    controller: bool,
+    /// Lease by which the replicas elect the one whose loop works
+    #[arg(long, env = "ETCD_WARDEN_LOOP_LEASE", hide_env = true, value_name = "NAME", help_heading = LOOP, default_value = "etcd-warden-loop")]
+    loop_lease: String,
+    /// Image of etcd for Etcds that name none in spec.etcd.image [default: those are not made real]
+    #[arg(long, env = "ETCD_WARDEN_ETCD_IMAGE", hide_env = true, value_name = "IMAGE", help_heading = LOOP)]
+    etcd_image: Option<String>,
+    /// Image with the members' agent: the one that this program is run from
+    #[arg(long, env = "ETCD_WARDEN_AGENT_IMAGE", hide_env = true, value_name = "IMAGE", help_heading = LOOP)]
+    agent_image: Option<String>,
 }
 
 /// Flags that contradict each other. Every variant says what to do.
@@ -61,6 +77,12 @@ pub(super) enum Contradiction {
         "--certificates self-managed needs a cluster: run in a pod whose service account token is mounted, or give --kubeconfig"
     )]
     NoCluster,
+    #[error(
+        "--controller needs a cluster: run in a pod whose service account token is mounted, or give --kubeconfig"
+    )]
+    LoopWithoutCluster,
+    #[error("--controller needs --agent-image: give the image that this program is run from")]
+    LoopWithoutAgent,
     #[error("--leaf-lifetime {leaf:?} is longer than --ca-lifetime {ca:?}: no certificate outlives its CA")]
     LeafOutlivesCa { leaf: Duration, ca: Duration },
     #[error("{flag} is 0: give a time such as {example}")]
@@ -73,6 +95,13 @@ pub(super) enum Contradiction {
 
 impl ClusterArgs {
     pub(super) fn check(&self, self_managed: bool) -> Result<(), Contradiction> {
+        let has_cluster = self.kubeconfig.is_some() || kubernetes::is_in_cluster();
+        if self.controller && !has_cluster {
+            return Err(Contradiction::LoopWithoutCluster);
+        }
+        if self.controller && self.agent_image.is_none() {
+            return Err(Contradiction::LoopWithoutAgent);
+        }
         let (leaf, ca, settle) = (self.leaf_lifetime, self.ca_lifetime, self.ca_settle_time);
         if !self_managed {
             return Ok(());
@@ -88,7 +117,7 @@ impl ClusterArgs {
         if settle >= ca / 3 {
             return Err(Contradiction::SettlesTooLong { settle, ca });
         }
-        if self.kubeconfig.is_none() && !kubernetes::is_in_cluster() {
+        if !has_cluster {
             return Err(Contradiction::NoCluster);
         }
         Ok(())
@@ -119,6 +148,8 @@ pub(super) struct Beside {
     pub(super) stored: Option<Arc<dyn Stored>>,
     /// Where self-managed certificates are handed over.
     pub(super) held: Held,
+    /// Whom the loop acts as; nothing where none runs, or that isn't known.
+    pub(super) loop_user: Option<String>,
     tasks: Vec<(&'static str, Start)>,
 }
 
@@ -131,6 +162,9 @@ impl Beside {
         beside.watch_etcds(&cluster);
         if self_managed {
             beside.manage_certificates(&cluster, args);
+        }
+        if args.controller {
+            beside.run_loop(&cluster, args);
         }
         Ok(beside)
     }
@@ -169,6 +203,28 @@ impl Beside {
         self.start("leaf", move |stop| leaves.run(stop));
         self.start("lease", move |stop| async move {
             elector.run(stop, move |over| keeper.clone().run(over)).await.map_err(io::Error::other)
+        });
+    }
+
+    fn run_loop(&mut self, cluster: &Cluster, args: &ClusterArgs) {
+        let namespace = args.namespace.clone().unwrap_or_else(|| cluster.namespace.clone());
+        let (identity, metrics, lease_metrics) =
+            (identity(), controller::Metrics::default(), lease::Metrics::default());
+        let health = Arc::new(controller::Health::new(metrics.clone()));
+        // A lease of its own: certificates may be somebody else's, and the two may be led from two replicas.
+        let lease = KubernetesLease::new(cluster.client.clone(), &namespace, &args.loop_lease);
+        let elector = Elector::new(lease, identity.clone(), Timing::default(), lease_metrics.clone());
+        let settings = render::Settings {
+            etcd_image: args.etcd_image.clone(),
+            agent_image: args.agent_image.clone().unwrap_or_default(),
+        };
+        let the_loop = Loop::new(cluster.client.clone(), settings, identity, Arc::clone(&health));
+        self.loop_user.clone_from(&cluster.user);
+        self.measure(move |registry| metrics.register(registry));
+        self.measure(move |registry| lease_metrics.register_for_loop(registry));
+        self.attached.conditions.push(Arc::new(Watching(health)));
+        self.start("loop", move |stop| async move {
+            elector.run(stop, move |over| the_loop.clone().run(over)).await.map_err(io::Error::other)
         });
     }
 
@@ -229,5 +285,18 @@ impl Condition for Authority {
             managed::State::Degraded(why) => State::Degraded(why.into()),
             managed::State::Waiting(why) => State::Failed(why.into()),
         }
+    }
+}
+
+/// Blind, the loop waits; admission doesn't.
+struct Watching(Arc<controller::Health>);
+
+impl Condition for Watching {
+    fn name(&self) -> &'static str {
+        "loop"
+    }
+
+    fn state(&self, _: SystemTime) -> State {
+        self.0.fault().map_or(State::Good, |why| State::Degraded(why.into()))
     }
 }

@@ -97,7 +97,7 @@ pub(super) struct Args {
     /// Protect every Etcd from deletion, also one without the annotation
     #[arg(long, env = "ETCD_WARDEN_DELETION_PROTECTION", hide_env = true, help_heading = RULES, value_parser = BoolishValueParser::new())]
     deletion_protection: bool,
-    /// User that the reconcile loop acts as [default: no loop runs]
+    /// User that the reconcile loop acts as [default: the pod's own with --controller, else no loop runs]
     #[arg(long, env = "ETCD_WARDEN_LOOP_USER", hide_env = true, value_name = "USER", help_heading = RULES)]
     loop_user: Option<String>,
 
@@ -298,6 +298,7 @@ fn plan(args: Args, beside: &Beside) -> Result<Plan, pki::CertsError> {
     };
     let clients = client_ca.map(|ca| Clients { ca, names: given(client_names) });
     let audited = if audit == Which::All { Audited::All } else { Audited::Rejections };
+    let loop_user = loop_user.or_else(|| beside.loop_user.clone());
     let settings = Settings { allowed_images: given(allowed_images), deletion_protection, loop_user };
     let enforcement = match enforcement {
         Enforced::Deny => Enforcement::Deny,

@@ -42,6 +42,8 @@ resource! {
         "lastOperation": LastOperation,
         /// What went wrong last; empty once it is mended.
         "lastErrors": Vec<LastError>,
+        /// Number of attempts so far at forming a cluster of these members.
+        "formingAttempt": Int32,
     }
 }
 

@@ -1,8 +1,11 @@
 //! From a mounted token or a kubeconfig to a client; nothing where there is neither.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
@@ -26,6 +29,8 @@ pub struct Cluster {
     pub namespace: String,
     /// The API server's address, for the log.
     pub address: String,
+    /// The user that the pod's own token is for; nothing with a kubeconfig, where that can't be told.
+    pub user: Option<String>,
 }
 
 /// Why there is no client. Every variant says what to do.
@@ -75,8 +80,20 @@ impl Cluster {
         (config.read_timeout, config.reset_reader_on_write) = (Some(SILENCE), true);
         let (namespace, address) = (config.default_namespace.clone(), config.cluster_url.to_string());
         let client = Client::try_from(config).map_err(|error| ConnectError::Client(causes(&error)))?;
-        Ok(Some(Self { client, namespace, address }))
+        let user = kubeconfig.is_none().then(|| fs::read_to_string(TOKEN).ok()).flatten();
+        let user = user.as_deref().and_then(subject);
+        Ok(Some(Self { client, namespace, address, user }))
     }
+}
+
+/// Whom a service account's token is for: its claim `sub`. It isn't checked here: the API server does.
+fn subject(token: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Claims {
+        sub: String,
+    }
+    let claims = URL_SAFE_NO_PAD.decode(token.trim().split('.').nth(1)?).ok()?;
+    serde_json::from_slice::<Claims>(&claims).ok().map(|claims| claims.sub)
 }
 
 async fn from_file(path: &Path) -> Result<Config, ConnectError> {
@@ -100,9 +117,19 @@ async fn from_file(path: &Path) -> Result<Config, ConnectError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+
+    #[test]
+    fn a_token_says_whom_it_is_for() {
+        let claims = URL_SAFE_NO_PAD.encode(r#"{"aud":["x"],"sub":"system:serviceaccount:warden:warden"}"#);
+        assert_eq!(
+            subject(&format!("e30.{claims}.x\n")).as_deref(),
+            Some("system:serviceaccount:warden:warden")
+        );
+        for token in ["", "opaque", "a.b.c", "e30.e30.x"] {
+            assert_eq!(subject(token), None, "{token}");
+        }
+    }
 
     fn kubeconfig(proxy: &str) -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();

@@ -22,3 +22,4 @@ pub use call::{CallError, Target, causes};
 pub use client::{Cluster, ConnectError, is_in_cluster};
 pub use etcds::{Etcds, Health, Metrics};
 pub use watch::watch;
+pub(crate) use watch::watch_failed;

@@ -37,7 +37,7 @@ pub async fn watch(client: Client, etcds: Arc<Etcds>, stop: CancellationToken) -
 }
 
 fn failed(etcds: &Etcds, error: Error) {
-    let fault = said(error);
+    let fault = watch_failed(error, RESOURCE);
     let no_resource = fault.is_not_found();
     let fault = fault.to_string();
     if etcds.failed(fault.clone(), no_resource) {
@@ -47,8 +47,9 @@ fn failed(etcds: &Etcds, error: Error) {
     }
 }
 
-fn said(error: Error) -> CallError {
-    let target = |verb| Target::all(verb, RESOURCE);
+/// What a watch of a resource failed with.
+pub(crate) fn watch_failed(error: Error, resource: &'static str) -> CallError {
+    let target = |verb| Target::all(verb, resource);
     match error {
         Error::InitialListFailed(error) => target("list").failed(error),
         Error::WatchStartFailed(error) | Error::WatchFailed(error) => target("watch").failed(error),

@@ -43,15 +43,28 @@ pub struct Metrics {
 impl Metrics {
     /// Shows them.
     pub fn register(&self, registry: &mut Registry) {
-        registry.register("etcd_warden_leader", "Whether this replica holds the lease", self.leader.clone());
+        self.register_as(registry, "etcd_warden", "the lease");
+    }
+
+    /// Shows them as those of the reconcile loop's lease, beside those of the certificates'.
+    pub fn register_for_loop(&self, registry: &mut Registry) {
+        self.register_as(registry, "etcd_warden_loop", "the loop's lease");
+    }
+
+    fn register_as(&self, registry: &mut Registry, prefix: &str, lease: &str) {
         registry.register(
-            "etcd_warden_leader_terms",
-            "Times this replica came to hold the lease",
+            format!("{prefix}_leader"),
+            format!("Whether this replica holds {lease}"),
+            self.leader.clone(),
+        );
+        registry.register(
+            format!("{prefix}_leader_terms"),
+            format!("Times this replica came to hold {lease}"),
             self.terms.clone(),
         );
         registry.register(
-            "etcd_warden_lease_errors",
-            "Reads and writes of the lease that failed",
+            format!("{prefix}_lease_errors"),
+            format!("Reads and writes of {lease} that failed"),
             self.errors.clone(),
         );
     }

@@ -10,7 +10,7 @@ const FIELD: &str = "spec.etcd.image";
 
 /// An etcd release, as far as its data format depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Minor(u64, u64);
+pub(crate) struct Minor(u64, u64);
 
 impl Minor {
     /// The only major version with a known order of minors.
@@ -18,9 +18,14 @@ impl Minor {
 
     /// The version that an image's tag names: `registry/etcd:v3.5.21`, `etcd:3.6.1-0`. Nothing where there is no
     /// tag or it is no etcd version (etcd-wrapper's `v0.6.2` is none).
-    pub(super) fn of_image(image: &str) -> Option<Self> {
+    pub(crate) fn of_image(image: &str) -> Option<Self> {
         let name = image.split_once('@').map_or(image, |(name, _)| name);
         let (_, tag) = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'))?;
+        Self::of_version(tag)
+    }
+
+    /// The version that etcd says it is, or that a tag says.
+    pub(crate) fn of_version(tag: &str) -> Option<Self> {
         let tag = tag.strip_prefix('v').unwrap_or(tag);
         let end = tag.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tag.len());
         let (version, rest) = tag.split_at(end);
@@ -31,7 +36,8 @@ impl Minor {
         (patch && suffix && minor.0 == Self::MAJOR).then_some(minor)
     }
 
-    fn may_become(self, next: Self) -> bool {
+    /// Whether members of this minor may be replaced by members of the next.
+    pub(crate) fn may_become(self, next: Self) -> bool {
         next == self || (next.0 == self.0 && Some(next.1) == self.1.checked_add(1))
     }
 }

@@ -32,6 +32,7 @@ mod warnings;
 pub use address::{Address, AddressValue, Fault, Place, canonical};
 pub use catalogue::{Check, Group, RULES, Rule};
 pub use change::Change;
+pub(crate) use image::Minor;
 pub use judge::{Request, Verdict, judge};
 pub use report::{Cause, Report, Violation, Warning};
 pub use settings::Settings;

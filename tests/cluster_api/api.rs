@@ -1,5 +1,5 @@
-//! A small API server in memory: objects by path, resource versions, watches, apply of CA bundles, and permissions
-//! that can be taken away.
+//! A small API server in memory: objects by path, resource versions, watches, labels, apply (of CA bundles, and of what
+//! a loop renders), deletion that finalizers hold, and permissions that can be taken away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -92,6 +92,14 @@ impl Api {
         self.state().store(path, object, &self.0.events);
     }
 
+    /// As somebody else would, in part.
+    pub fn change(&self, path: &str, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        let mut object = state.objects.get(path).cloned().unwrap();
+        change(&mut object);
+        state.store(path, object, &self.0.events);
+    }
+
     pub fn delete(&self, path: &str) {
         let mut state = self.state();
         state.version += 1;
@@ -152,6 +160,7 @@ impl Place {
             parts.drain(..2);
         }
         let name = parts.get(1).map(|name| (*name).to_owned());
+        let path = path.trim_end_matches("/status");
         Self { path: path.to_owned(), plural: parts[0].to_owned(), name }
     }
 
@@ -172,6 +181,7 @@ async fn answer(State(api): State<Api>, request: Request) -> Response {
         (&Method::GET, None) => "list",
         (&Method::POST, _) => "create",
         (&Method::PUT, _) => "update",
+        (&Method::DELETE, _) => "delete",
         _ => "patch",
     };
     if api.state().forbidden.contains(&(verb.to_owned(), place.plural.clone())) {
@@ -182,8 +192,27 @@ async fn answer(State(api): State<Api>, request: Request) -> Response {
         "get" => api.get(&place.path).map_or_else(|| failure(404, "not found"), |object| json_of(&object)),
         "list" => list(&api, &place, &query),
         "watch" => watch(&api, place, &query),
+        "delete" => remove(&api, &place, &body),
         _ => write(&api, verb, &place, &body),
     }
+}
+
+/// A deletion by UID, held by finalizers.
+fn remove(api: &Api, place: &Place, body: &[u8]) -> Response {
+    let Some(mut object) = api.get(&place.path) else { return failure(404, "not found") };
+    let options: Value = serde_json::from_slice(body).unwrap_or_default();
+    let uid = &options["preconditions"]["uid"];
+    if !uid.is_null() && *uid != object["metadata"]["uid"] {
+        return failure(409, "another object");
+    }
+    api.state().writes.push(format!("delete {}", place.path));
+    if object["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty()) {
+        object["metadata"]["deletionTimestamp"] = json!("2026-11-29T20:00:00Z");
+        api.put(&place.path, object.clone());
+    } else {
+        api.delete(&place.path);
+    }
+    json_of(&object)
 }
 
 fn selected(query: &str, path: &str) -> bool {
@@ -192,12 +221,22 @@ fn selected(query: &str, path: &str) -> bool {
     })
 }
 
+/// Whether an object bears the labels that a query asks for.
+fn labelled(query: &str, object: &Value) -> bool {
+    let wanted = query.split('&').find_map(|pair| pair.strip_prefix("labelSelector="));
+    let wanted = wanted.unwrap_or_default().replace("%3D", "=").replace("%2C", ",").replace("%2F", "/");
+    wanted
+        .split(',')
+        .filter_map(|label| label.split_once('='))
+        .all(|(key, value)| object["metadata"]["labels"][key] == value)
+}
+
 fn list(api: &Api, place: &Place, query: &str) -> Response {
     let state = api.state();
     let items: Vec<&Value> = state
         .objects
         .iter()
-        .filter(|(path, _)| place.lists(path) && selected(query, path))
+        .filter(|(path, object)| place.lists(path) && selected(query, path) && labelled(query, object))
         .map(|(_, object)| object)
         .collect();
     json_of(&json!({
@@ -234,7 +273,7 @@ fn watch(api: &Api, place: Place, query: &str) -> Response {
                     Some(event) => event,
                     None => receiver.recv().await.ok()?,
                 };
-                if place.lists(&path) && selected(&query, &path) {
+                if place.lists(&path) && selected(&query, &path) && labelled(&query, &event["object"]) {
                     // In the order of a real one: the type comes first.
                     let line = format!("{{\"type\":{},\"object\":{}}}\n", event["type"], event["object"]);
                     let line = Bytes::from(line);
@@ -255,7 +294,12 @@ fn write(api: &Api, verb: &str, place: &Place, body: &[u8]) -> Response {
     let object = match (verb, stored) {
         ("create", Some(_)) => return failure(409, "already exists"),
         ("create", None) => sent,
+        // An apply creates what it names; a merge patch names no kind.
+        ("patch", None) if !sent["kind"].is_null() => sent,
         (_, None) => return failure(404, "not found"),
+        ("patch", Some(stored)) if differs(&sent, &stored) => {
+            return failure(409, "the object has been modified");
+        }
         ("update", Some(stored))
             if sent["metadata"]["resourceVersion"] != stored["metadata"]["resourceVersion"] =>
         {
@@ -266,7 +310,20 @@ fn write(api: &Api, verb: &str, place: &Place, body: &[u8]) -> Response {
     };
     state.writes.push(format!("{verb} {path}"));
     let object = state.store(&path, object, &api.0.events);
+    let deleted = !object["metadata"]["deletionTimestamp"].is_null();
+    if deleted && object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty) {
+        drop(state);
+        api.delete(&path);
+    }
     json_of(&object)
+}
+
+/// Whether a patch is for another object, or for another version of it.
+fn differs(sent: &Value, stored: &Value) -> bool {
+    ["resourceVersion", "uid"].iter().any(|field| {
+        let wanted = &sent["metadata"][field];
+        !wanted.is_null() && *wanted != stored["metadata"][field]
+    })
 }
 
 /// Server-side apply of what this project applies, and the merge patch of an event that came again.

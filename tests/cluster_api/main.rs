@@ -8,5 +8,7 @@ mod certificates;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod reconcile;
+#[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;

@@ -82,9 +82,58 @@ fn it_writes_its_own_objects_by_name() {
     assert_eq!(rights("base/certificates.yaml"), expected(&table));
 }
 
+/// The loop's rights are those that its requests need, and those that it hands on to members.
+#[test]
+fn the_loop_keeps_what_an_etcd_is_made_of() {
+    let keep: &'static [&'static str] = &["get", "list", "watch", "create", "patch", "delete"];
+    let (druid, rbac) = ("druid.gardener.cloud", "rbac.authorization.k8s.io");
+    let table = [
+        (NAME, "coordination.k8s.io", "leases", Some("etcd-warden-loop"), &["get", "update"] as &[_]),
+        ("cluster", druid, "etcds", None, &["get", "patch"]),
+        ("cluster", druid, "etcds/status", None, &["patch"]),
+        ("cluster", druid, "etcds/finalizers", None, &["update"]),
+        ("cluster", "", "pods", None, &["get", "list", "watch", "patch", "delete"]),
+        ("cluster", "", "configmaps", None, keep),
+        ("cluster", "", "serviceaccounts", None, keep),
+        ("cluster", "", "services", None, keep),
+        ("cluster", "apps", "statefulsets", None, keep),
+        ("cluster", "policy", "poddisruptionbudgets", None, keep),
+        ("cluster", rbac, "rolebindings", None, keep),
+        ("cluster", rbac, "roles", None, keep),
+        ("cluster", "events.k8s.io", "events", None, &["create", "patch"]),
+    ];
+    assert_eq!(rights("standalone/loop.yaml"), expected(&table));
+    // Every kind that is rendered is among them.
+    for kind in etcd_warden::controller::Kind::ALL {
+        let resource = kind.api_resource();
+        assert!(
+            table.iter().any(|row| (row.1, row.2) == (&*resource.group, &*resource.plural)),
+            "{resource:?}"
+        );
+    }
+}
+
+/// The agent is of the server's own version, and the Lease is there under the name that the flag has by default.
+#[test]
+fn the_loop_has_its_lease_and_the_servers_own_image() {
+    let server = object("base/server.yaml", "Deployment");
+    let patch = object("standalone/server.yaml", "Deployment");
+    let container = |deployment: &Value| deployment["spec"]["template"]["spec"]["containers"][0].clone();
+    let image = container(&server)["image"].clone();
+    let env = container(&patch)["env"].clone();
+    let value = |name: &str| {
+        let found = list(&env).iter().find(|variable| variable["name"] == name);
+        found.unwrap_or_else(|| panic!("no {name}"))["value"].clone()
+    };
+    assert_eq!(value("ETCD_WARDEN_AGENT_IMAGE"), image);
+    assert_eq!(value("ETCD_WARDEN_CONTROLLER"), "true");
+    let lease = object("standalone/loop.yaml", "Lease");
+    assert_eq!(default_of(&help(), "loop-lease").as_deref(), lease["metadata"]["name"].as_str());
+}
+
 #[test]
 fn every_role_is_bound_to_the_server_alone() {
-    for file in ["base/identity.yaml", "base/certificates.yaml"] {
+    for file in ["base/identity.yaml", "base/certificates.yaml", "standalone/loop.yaml"] {
         let objects = objects(file);
         for role in objects.iter().filter(|object| text(&object["kind"]).ends_with("Role")) {
             let binding = objects.iter().find(|binding| {

@@ -47,6 +47,11 @@ impl Quantity {
         Some(Self { billionths: if negative { -magnitude } else { magnitude } })
     }
 
+    /// The whole number that it is, if it is one.
+    pub fn whole(self) -> Option<i128> {
+        (self.billionths % 1_000_000_000 == 0).then_some(self.billionths / 1_000_000_000)
+    }
+
     /// Whether it is above zero.
     pub fn is_positive(self) -> bool {
         self.billionths.cmp(&0) == Ordering::Greater

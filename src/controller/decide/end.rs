@@ -1,0 +1,122 @@
+//! The end of an Etcd: its members leave a combined cluster first, then its objects go, the pods before the rest.
+
+use super::super::facts::{Facts, Stands};
+use super::super::kind::Kind;
+use super::super::pod::Pod;
+use super::roll::unwell;
+use crate::member::{Leave, MemberId, Role};
+
+/// What is to be done for an Etcd that ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::controller) enum End<'a> {
+    /// Nothing now; what it waits for.
+    Waits(String),
+    /// A member is told to leave.
+    Tell(&'a Pod, Leave),
+    /// Objects are deleted.
+    Delete(Vec<&'a Stands>),
+    /// All is gone.
+    Release,
+}
+
+pub(in crate::controller) fn end<'a>(facts: &Facts<'a>) -> End<'a> {
+    if is_combined(facts) && !facts.etcd.gives_up_quorum() {
+        let left = |pod: &&Pod| pod.report().is_some_and(|report| report.left);
+        let staying: Vec<&'a Pod> = facts.pods.iter().filter(|pod| !left(pod)).collect();
+        let absent = absent(facts);
+        if let Some(member) = absent.first() {
+            return End::Waits(no_pod(facts, member));
+        }
+        if !staying.is_empty() && facts.etcd.status.members.iter().any(|member| stays(facts, &member.name)) {
+            return leave(facts, &staying);
+        }
+    }
+    objects(facts)
+}
+
+/// Whether its members are, or may be, members of somebody else's cluster.
+fn is_combined(facts: &Facts<'_>) -> bool {
+    facts.sources() > 0 && !facts.etcd.status.members.is_empty()
+}
+
+/// Members that are in the cluster and have no pod that could take them out.
+fn absent(facts: &Facts<'_>) -> Vec<String> {
+    let members = facts.etcd.status.members.iter();
+    members.filter(|member| pod_of(facts, &member.name).is_none()).map(|member| member.name.clone()).collect()
+}
+
+fn pod_of<'a>(facts: &Facts<'a>, member: &str) -> Option<&'a Pod> {
+    facts.pods.iter().find(|pod| facts.etcd.member(pod.ordinal) == member)
+}
+
+fn stays(facts: &Facts<'_>, member: &str) -> bool {
+    pod_of(facts, member).and_then(Pod::report).is_none_or(|report| !report.left)
+}
+
+fn no_pod(facts: &Facts<'_>, member: &str) -> String {
+    let wake = if facts.etcd.spec.replicas == 0 {
+        "set spec.replicas to the number of its members to wake it"
+    } else {
+        "it is waited for"
+    };
+    format!("{member} has no pod that could take it out of the cluster: {wake}, {}", give_up(facts))
+}
+
+fn give_up(facts: &Facts<'_>) -> String {
+    format!(
+        "or give the cluster up: kubectl annotate etcd {} -n {} {}=true",
+        facts.etcd.name,
+        facts.etcd.namespace,
+        crate::etcd::ALLOW_QUORUM_LOSS
+    )
+}
+
+/// One at a time: a learner at once, a voter only while all the others are well, the leader last.
+fn leave<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> End<'a> {
+    if let Some(leaving) = staying.iter().find(|pod| pod.told_to_leave) {
+        let why = leaving.waits_for().unwrap_or_else(|| format!("{} is leaving", leaving.name));
+        return End::Waits(format!("{why} ({})", give_up(facts)));
+    }
+    let with_id = staying.iter().filter_map(|pod| Some((*pod, pod.report()?.id?)));
+    let Some((pod, member)) = with_id.max_by_key(|(pod, _)| rank(pod)) else {
+        return End::Waits(format!("no member has reported its id yet ({})", give_up(facts)));
+    };
+    match unwell(facts).filter(|_| pod.role() != Some(Role::Learner)) {
+        Some(wait) => {
+            End::Waits(format!("a voter leaves only while all are well: {wait} ({})", give_up(facts)))
+        }
+        None => tell(pod, member),
+    }
+}
+
+fn tell(pod: &Pod, member: MemberId) -> End<'_> {
+    End::Tell(pod, Leave { member })
+}
+
+/// Learners first, then by ordinal from the last, the leader at the end.
+fn rank(pod: &Pod) -> (bool, bool, u32) {
+    (pod.role() == Some(Role::Learner), pod.role() != Some(Role::Leader), pod.ordinal)
+}
+
+/// The StatefulSet and its pods, then all the rest.
+fn objects<'a>(facts: &Facts<'a>) -> End<'a> {
+    let uid = &facts.etcd.uid;
+    let own = |object: &&Stands| object.is_of(uid);
+    let (sets, rest): (Vec<&'a Stands>, Vec<&'a Stands>) =
+        facts.objects.iter().filter(own).partition(|object| object.kind == Kind::StatefulSet);
+    let remaining = |objects: Vec<&'a Stands>| {
+        objects.into_iter().filter(|object| !object.is_terminating).collect::<Vec<_>>()
+    };
+    match (sets.is_empty(), facts.pods.first(), rest.is_empty()) {
+        (false, ..) => match remaining(sets) {
+            sets if sets.is_empty() => End::Waits("its pods are ending".to_owned()),
+            sets => End::Delete(sets),
+        },
+        (true, Some(pod), _) => End::Waits(format!("{} is ending", pod.name)),
+        (true, None, false) => match remaining(rest) {
+            rest if rest.is_empty() => End::Waits("its objects are being deleted".to_owned()),
+            rest => End::Delete(rest),
+        },
+        (true, None, true) => End::Release,
+    }
+}

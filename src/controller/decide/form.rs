@@ -1,0 +1,105 @@
+//! The word to form a cluster: given only while no cluster can have come of an earlier one.
+
+use super::super::facts::Facts;
+use super::super::pod::{Pod, Word};
+use crate::member::{Config, Form, Volume, Why};
+
+/// What becomes of forming a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::controller) enum Forming<'a> {
+    /// No cluster is formed here: there is one, or one is joined, or nobody is to be there.
+    No,
+    /// Not yet; who waits for what.
+    Waits(Vec<String>),
+    /// An attempt is to be recorded before its word is given.
+    Record(u32),
+    /// Words of earlier attempts are to be taken back.
+    TakeBack(Vec<&'a Pod>),
+    /// The word is to be given.
+    Give(Form, Vec<&'a Pod>),
+    /// All have the word.
+    Given,
+}
+
+/// Decides it. Nothing here depends on the order of anything but the attempts, which only rise.
+pub(in crate::controller) fn forming<'a>(facts: &Facts<'a>, config: &Config) -> Forming<'a> {
+    if !is_to_be_formed(facts) {
+        return Forming::No;
+    }
+    let pods: Vec<&Pod> = match ready_for_the_word(facts) {
+        Ok(pods) => pods,
+        Err(waits) => return Forming::Waits(waits),
+    };
+    let (uid, recorded) = (&facts.etcd.uid, facts.etcd.status.forming_attempt.unwrap_or_default());
+    let form = Form { token: Form::token(uid, recorded), initial_cluster: config.initial_cluster() };
+    if recorded == 0 || pods.iter().any(|pod| is_spent(pod, &form)) {
+        let seen = pods.iter().filter_map(|pod| last_attempt(pod, uid)).max().unwrap_or_default();
+        return Forming::Record(recorded.max(seen).saturating_add(1));
+    }
+    let word = Word::Form(form.clone());
+    let with = |wanted: fn(Option<&Word>, &Word) -> bool| -> Vec<&'a Pod> {
+        pods.iter().copied().filter(|pod| wanted(pod.word.as_ref(), &word)).collect()
+    };
+    let others = with(|held, word| held.is_some_and(|held| held != word));
+    let without = with(|held, _| held.is_none());
+    match (others.is_empty(), without.is_empty()) {
+        (false, _) => Forming::TakeBack(others),
+        (true, false) => Forming::Give(form, without),
+        (true, true) => Forming::Given,
+    }
+}
+
+fn is_to_be_formed(facts: &Facts<'_>) -> bool {
+    let etcd = facts.etcd;
+    let alone = etcd.spec.source().is_none() && !facts.is_joined();
+    let never = facts.record().is_none() && etcd.status.members.is_empty();
+    alone && never && etcd.spec.replicas > 0 && !etcd.is_terminating
+}
+
+/// Every pod, where each is empty and waits for the word: an agent that waits for it runs no etcd.
+fn ready_for_the_word<'a>(facts: &Facts<'a>) -> Result<Vec<&'a Pod>, Vec<String>> {
+    let (mut pods, mut waits) = (Vec::new(), Vec::new());
+    for ordinal in 0..facts.etcd.spec.replicas {
+        let pod = facts.pods.iter().find(|pod| pod.ordinal == ordinal);
+        match pod {
+            None => waits.push(format!("{}-{ordinal} has no pod yet", facts.etcd.name)),
+            Some(pod) if waits_for_the_word(pod) => pods.push(pod),
+            Some(pod) => waits.push(not_ready(pod)),
+        }
+    }
+    if waits.is_empty() { Ok(pods) } else { Err(waits) }
+}
+
+fn waits_for_the_word(pod: &Pod) -> bool {
+    let Some(report) = pod.report().filter(|_| !pod.is_terminating) else { return false };
+    let runs_nothing = report.role.is_none() && report.id.is_none() && report.cluster.is_none();
+    let waits = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::NoWord);
+    report.volume == Volume::Empty && runs_nothing && waits && !report.left
+}
+
+fn not_ready(pod: &Pod) -> String {
+    let has = match pod.report().map(|report| &report.volume) {
+        Some(Volume::Data { .. }) => "has data already",
+        Some(Volume::Unreadable(_)) => "has a volume that can't be read",
+        _ => "is about to start",
+    };
+    pod.waits_for().unwrap_or_else(|| format!("{} {has}", pod.name))
+}
+
+/// Whether an attempt is used up: its token was taken, or given for another cluster.
+fn is_spent(pod: &Pod, form: &Form) -> bool {
+    let taken = pod.report().is_some_and(|report| report.took.as_ref() == Some(&form.token));
+    let differs = matches!(&pod.word, Some(Word::Form(word)) if word.token == form.token && word != form);
+    taken || differs
+}
+
+/// The latest attempt that a pod knows of.
+fn last_attempt(pod: &Pod, uid: &str) -> Option<u32> {
+    let held = match &pod.word {
+        Some(Word::Form(word)) => Some(&word.token),
+        Some(Word::Odd) | None => None,
+    };
+    let took = pod.report().and_then(|report| report.took.as_ref());
+    let number = |token: &String| token.strip_prefix(uid)?.strip_prefix('/')?.parse().ok();
+    held.into_iter().chain(took).filter_map(number).max()
+}

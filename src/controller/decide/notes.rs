@@ -1,0 +1,111 @@
+//! What is told as events: each step of a cluster's life, once.
+
+use super::super::status::{Condition, Member, Status};
+use super::Step;
+
+/// One event about an Etcd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Why, in one word.
+    pub reason: String,
+    /// For a person.
+    pub text: String,
+    /// Whether it is a warning.
+    pub is_warning: bool,
+    /// What was done, in one word.
+    pub action: &'static str,
+}
+
+/// Conditions of which a change of status is told, and the status that is good.
+const TOLD: [(&str, &str); 5] = [
+    (crate::etcd::BOOTSTRAPPED, "True"),
+    ("ClusterIDMismatch", "False"),
+    ("Left", "True"),
+    ("Ready", "True"),
+    ("Supported", "True"),
+];
+
+/// Longest text of an event that the API server takes is 1,024 bytes; escaped characters are counted in.
+const TEXT_MAX: usize = 900;
+
+pub(super) fn notes(before: &Status, after: &Status, steps: &[Step]) -> Vec<Note> {
+    let conditions = TOLD.iter().filter_map(|(kind, good)| condition(before, after, kind, good));
+    let members = after
+        .members
+        .iter()
+        .filter_map(|member| joined(before.members.iter().find(|known| known.name == member.name), member));
+    let attempt = after.forming_attempt.filter(|_| after.forming_attempt != before.forming_attempt);
+    let attempt = attempt.map(|attempt| {
+        note(
+            "Forming",
+            "Form",
+            format!("attempt {attempt} at forming a cluster begins: all members are empty and wait for it"),
+        )
+    });
+    let errors = after.last_errors.iter().filter(|error| !before.last_errors.contains(error));
+    let errors = errors
+        .map(|error| Note { is_warning: true, ..note(&error.code, "Reconcile", error.description.clone()) });
+    let steps = steps.iter().filter_map(step);
+    conditions.chain(members).chain(attempt).chain(errors).chain(steps).map(bounded).collect()
+}
+
+fn note(reason: &str, action: &'static str, text: String) -> Note {
+    Note { reason: reason.to_owned(), text, is_warning: false, action }
+}
+
+fn bounded(mut note: Note) -> Note {
+    while note.text.len() > TEXT_MAX {
+        let shorter = note.text.chars().count().saturating_sub(note.text.len() - TEXT_MAX).max(1);
+        note.text = crate::rules::shortened(&note.text, shorter);
+    }
+    note
+}
+
+fn condition(before: &Status, after: &Status, kind: &str, good: &str) -> Option<Note> {
+    let now: &Condition = after.condition(kind)?;
+    let then = before.condition(kind).map(|condition| condition.status.as_str());
+    let is_bad = now.status != good && now.status != "Unknown";
+    // What is good from the beginning is no news.
+    let told = then != Some(&now.status) && (then.is_some() || is_bad);
+    let is_warning = is_bad && kind != crate::etcd::BOOTSTRAPPED;
+    told.then(|| Note {
+        is_warning,
+        ..note(&now.reason, "Observe", format!("{kind} is {}: {}", now.status, now.message))
+    })
+}
+
+fn joined(before: Option<&Member>, member: &Member) -> Option<Note> {
+    let id = member.id.as_deref().unwrap_or_default();
+    let name = &member.name;
+    let is_new = before.is_none_or(|before| before.id != member.id);
+    let was_learner =
+        before.is_some_and(|before| before.role.as_deref() == Some(super::super::members::LEARNER));
+    let votes = member.role.as_deref().is_some_and(|role| role != super::super::members::LEARNER);
+    if is_new {
+        let role = member.role.as_deref().unwrap_or("Member").to_lowercase();
+        return Some(note("MemberAdded", "Join", format!("{name} is a {role} with id {id}")));
+    }
+    (was_learner && votes).then(|| note("MemberPromoted", "Join", format!("{name} ({id}) votes")))
+}
+
+fn step(step: &Step) -> Option<Note> {
+    Some(match step {
+        Step::Record(cluster) => note("ClusterRecorded", "Record", format!("the cluster has id {cluster}")),
+        Step::Replace(pod) => {
+            note("PodReplaced", "Update", format!("{} is replaced: the spec has changed", pod.name))
+        }
+        Step::Tell(pod, leave) => note(
+            "MemberLeaves",
+            "Leave",
+            format!("{} ({}) is told to leave the cluster", pod.name, leave.member),
+        ),
+        Step::TakeBack(pod) => note(
+            "WordTakenBack",
+            "Form",
+            format!("{} is not to form a cluster: a new attempt follows", pod.name),
+        ),
+        Step::Hold | Step::Release | Step::Apply { .. } | Step::Delete { .. } | Step::Give(..) => {
+            return None;
+        }
+    })
+}

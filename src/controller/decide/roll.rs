@@ -1,0 +1,119 @@
+//! Rolling changes: one pod at a time, the leader last, and only while the cluster can do without it.
+
+use serde_json::Value;
+
+use super::super::facts::Facts;
+use super::super::pod::Pod;
+use crate::member::{ClusterId, Role};
+use crate::rules::Minor;
+
+/// What becomes of pods that aren't up to date.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::controller) enum Roll<'a> {
+    /// All are.
+    Nothing,
+    /// Some aren't, and none can be replaced now.
+    Waits(String),
+    /// This one is replaced.
+    Replace(&'a Pod),
+}
+
+pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
+    let Some(set) = facts.stateful_set().map(|set| &set.object) else { return Roll::Nothing };
+    let Some(revision) = current_revision(set) else {
+        return Roll::Waits(
+            "the StatefulSet's last change has not been seen by its controller yet".to_owned(),
+        );
+    };
+    let outdated: Vec<&'a Pod> = facts.pods.iter().filter(|pod| pod.revision != revision).collect();
+    if outdated.is_empty() {
+        return Roll::Nothing;
+    }
+    if let Some(wait) = under_way(facts) {
+        return Roll::Waits(wait);
+    }
+    // One that isn't a member, or doesn't run, gives nothing to the cluster that could be missed.
+    if let Some(idle) = outdated.iter().find(|pod| !pod.is_running || is_no_member(facts, pod)) {
+        return Roll::Replace(idle);
+    }
+    match unwell(facts).or_else(|| image_jumps(facts)) {
+        Some(wait) => Roll::Waits(wait),
+        None => next(&outdated).map_or(Roll::Nothing, Roll::Replace),
+    }
+}
+
+/// The revision of the template as it stands, once it is known.
+pub(in crate::controller) fn current_revision(set: &Value) -> Option<&str> {
+    let generation = set.pointer("/metadata/generation")?;
+    let observed = set.pointer("/status/observedGeneration")?;
+    set.pointer("/status/updateRevision")?.as_str().filter(|_| generation == observed)
+}
+
+/// A pod that is on its way out, or isn't there yet.
+fn under_way(facts: &Facts<'_>) -> Option<String> {
+    let ordinals = 0..facts.etcd.spec.replicas;
+    let missing = ordinals
+        .filter(|ordinal| facts.pod(*ordinal).is_none())
+        .map(|ordinal| format!("{}-{ordinal}", facts.etcd.name));
+    let ending = facts.pods.iter().filter(|pod| pod.is_terminating).map(|pod| pod.name.clone());
+    missing.chain(ending).next().map(|pod| format!("{pod} is being replaced"))
+}
+
+fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
+    let has_id = pod.report().is_some_and(|report| report.id.is_some());
+    let name = facts.etcd.member(pod.ordinal);
+    let is_listed = facts.etcd.status.members.iter().any(|member| member.name == name);
+    pod.report().is_some() && !has_id && !is_listed
+}
+
+/// Who isn't well, of all that vote in the cluster as far as that is seen.
+pub(in crate::controller) fn unwell(facts: &Facts<'_>) -> Option<String> {
+    let own = facts
+        .pods
+        .iter()
+        .find(|pod| !pod.is_ready || !pod.is_voter())
+        .map(|pod| pod.waits_for().unwrap_or_else(|| format!("{} is not ready", pod.name)));
+    let waits = || {
+        facts
+            .pods
+            .iter()
+            .filter(|pod| pod.report().is_some_and(|report| report.waiting.is_some()))
+            .find_map(Pod::waits_for)
+    };
+    own.or_else(waits).or_else(|| changes(facts)).or_else(|| neighbour(facts))
+}
+
+/// A membership change is under way.
+fn changes(facts: &Facts<'_>) -> Option<String> {
+    let listed = facts.pods.iter().filter_map(Pod::report).flat_map(|report| &report.members);
+    listed.into_iter().find(|member| member.learner).map(|member| {
+        format!("a membership change is under way: {} ({}) is a learner", member.id, member.name)
+    })
+}
+
+/// Another Etcd's members of the same cluster.
+fn neighbour(facts: &Facts<'_>) -> Option<String> {
+    let own: Vec<ClusterId> = facts.pods.iter().filter_map(|pod| pod.report()?.cluster).collect();
+    let unwell =
+        |neighbour: &&super::super::facts::Neighbour| !neighbour.is_well && own.contains(&neighbour.cluster);
+    let neighbour = facts.neighbours.iter().find(unwell)?;
+    Some(format!("members of the Etcd {}, of the same cluster, are not ready", neighbour.etcd))
+}
+
+/// etcd goes one minor at a time.
+fn image_jumps(facts: &Facts<'_>) -> Option<String> {
+    let image = facts.etcd.spec.etcd.image.as_deref().or(facts.settings.etcd_image.as_deref())?;
+    let wanted = Minor::of_image(image)?;
+    facts.pods.iter().find_map(|pod| {
+        let version = pod.report()?.etcd_version.as_deref()?;
+        let runs = Minor::of_version(version)?;
+        (!runs.may_become(wanted)).then(|| {
+            format!("{} runs etcd {version}, and {image} is more than one minor away: name an image of the next minor first", pod.name)
+        })
+    })
+}
+
+/// The last that doesn't lead; the leader last.
+fn next<'a>(outdated: &[&'a Pod]) -> Option<&'a Pod> {
+    outdated.iter().copied().max_by_key(|pod| (pod.role() != Some(Role::Leader), pod.ordinal))
+}

@@ -1,0 +1,122 @@
+//! Hibernation, and the end.
+
+use super::*;
+
+#[test]
+fn hibernation_keeps_what_is_known_and_says_so() {
+    let mut world = World::running(&three());
+    world.record("9");
+    assert_eq!(world.settle(), []);
+    world.etcd.spec.replicas = 0;
+    world.pods.clear();
+    world.make();
+    assert_eq!(world.settle(), []);
+    assert_eq!(
+        world.condition("Ready"),
+        ("Unknown".to_owned(), "NotChecked".to_owned(), "hibernated: spec.replicas is 0".to_owned())
+    );
+    let members: Vec<(&str, &str)> = world
+        .etcd
+        .status
+        .members
+        .iter()
+        .map(|member| (member.status.as_str(), member.reason.as_str()))
+        .collect();
+    assert_eq!(members, [("Unknown", "Hibernated"); 3]);
+}
+
+#[test]
+fn an_etcd_of_its_own_goes_pods_first() {
+    let mut world = World::running(&three());
+    world.record("9");
+    world.settle();
+    world.etcd.is_terminating = true;
+    let deleted = |steps: &[Step]| -> Vec<String> {
+        steps
+            .iter()
+            .map(|step| match step {
+                Step::Delete { kind, name, .. } => format!("{}/{name}", kind.name()),
+                other => format!("{other:?}"),
+            })
+            .collect()
+    };
+    assert_eq!(deleted(&world.settle()), ["StatefulSet/main"]);
+    let set = world.objects.iter().position(|object| object.kind == Kind::StatefulSet).unwrap();
+    world.objects[set].is_terminating = true;
+    assert_eq!(world.decide().steps, []);
+    world.objects.remove(set);
+    world.pods.clear();
+    assert_eq!(deleted(&world.decide().steps).len(), 8);
+    world.objects.clear();
+    assert_eq!(world.decide().steps, [Step::Release]);
+}
+
+/// A target of a join with all members in.
+fn joined() -> World {
+    let mut world = World::running(&joining());
+    world.record("9");
+    world.settle();
+    world.etcd.is_terminating = true;
+    world
+}
+
+fn told(world: &World) -> Option<String> {
+    match &world.decide().steps[..] {
+        [Step::Tell(pod, leave)] => {
+            assert_eq!(format!("main-{}", leave.member), pod.name);
+            Some(pod.name.clone())
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn members_leave_one_by_one_before_anything_is_deleted() {
+    let mut world = joined();
+    let mut order = Vec::new();
+    while let Some(name) = told(&world) {
+        let at = world.pods.iter().position(|pod| pod.name == name).unwrap();
+        world.pods[at].told_to_leave = true;
+        assert_eq!(world.decide().steps, [], "one at a time");
+        assert!(world.condition("Left").2.contains("allow-quorum-loss"));
+        world.pods.remove(at);
+        order.push(name);
+        world.etcd.status.members.retain(|member| world.pods.iter().any(|pod| pod.name == member.name));
+    }
+    assert_eq!(order, ["main-2", "main-1", "main-0"]);
+    assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
+}
+
+#[test]
+fn a_member_that_left_is_no_member_any_more() {
+    let mut world = joined();
+    let at = 2;
+    (of(&mut world.pods[at]).left, world.pods[at].is_ready) = (true, false);
+    world.etcd.status = world.decide().status;
+    assert_eq!(world.etcd.status.members.len(), 2);
+}
+
+#[test]
+fn a_leave_that_isn_t_safe_waits_and_says_for_what() {
+    let cases: [(&str, Change); 3] = [
+        ("main-1 is not ready", |world| world.pods[1].is_ready = false),
+        ("main-1 has no pod that could take it out", |world| drop(world.pods.remove(1))),
+        ("set spec.replicas to the number of its members", |world| {
+            world.pods.clear();
+            world.etcd.spec.replicas = 0;
+        }),
+    ];
+    for (said, hinder) in cases {
+        let mut world = joined();
+        hinder(&mut world);
+        assert_eq!(world.decide().steps, [], "{said}");
+        let (status, reason, message) = world.condition("Left");
+        assert_eq!((status.as_str(), reason.as_str()), ("False", "LeaveInProgress"));
+        assert!(message.contains(said), "{said}: {message}");
+        world.etcd.annotations.insert(crate::etcd::ALLOW_QUORUM_LOSS.to_owned(), "true".to_owned());
+        assert!(
+            matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]),
+            "{said}"
+        );
+    }
+}

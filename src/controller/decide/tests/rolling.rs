@@ -1,0 +1,78 @@
+//! Rolling changes.
+
+use super::*;
+
+fn replaced(world: &mut World) -> Option<String> {
+    match &world.settle()[..] {
+        [Step::Replace(pod)] => Some(pod.name.clone()),
+        [] => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn pods_are_replaced_one_at_a_time_and_the_leader_last() {
+    let mut world = World::running(&three());
+    world.record("9");
+    world.pods.iter_mut().for_each(|pod| pod.revision = "main-old".to_owned());
+    let mut order = Vec::new();
+    while let Some(name) = replaced(&mut world) {
+        let at = world.pods.iter().position(|pod| pod.name == name).unwrap();
+        world.pods[at].is_terminating = true;
+        assert_eq!(replaced(&mut world), None, "one at a time");
+        let back = world.pods.remove(at);
+        assert_eq!(replaced(&mut world), None, "one at a time");
+        world.pods.insert(
+            at,
+            Pod { is_terminating: false, is_ready: false, revision: TEMPLATE.to_owned(), ..back },
+        );
+        assert_eq!(replaced(&mut world), None, "only while all are well");
+        world.pods[at].is_ready = true;
+        order.push(name);
+    }
+    assert_eq!(order, ["main-2", "main-1", "main-0"]);
+    assert_eq!(world.condition("AllMembersUpdated").0, "True");
+}
+
+#[test]
+fn what_could_cost_quorum_waits_and_is_named() {
+    let cases: [(&str, Change); 6] = [
+        ("main-1 is not ready", |world| world.pods[1].is_ready = false),
+        ("because of Unhealthy", |world| of(&mut world.pods[1]).waiting = waits(Why::Unhealthy)),
+        ("(src-0) is a learner", |world| of(&mut world.pods[1]).members[3].learner = true),
+        ("the Etcd other/main", |world| {
+            world.neighbours.push(Neighbour {
+                etcd: "other/main".to_owned(),
+                cluster: ClusterId(9),
+                is_well: false,
+            });
+        }),
+        ("more than one minor away", |world| of(&mut world.pods[1]).etcd_version = Some("3.4.9".to_owned())),
+        ("has not been seen by its controller", |world| {
+            let set = world.objects.iter_mut().find(|object| object.kind == Kind::StatefulSet).unwrap();
+            set.object["metadata"]["generation"] = 2.into();
+        }),
+    ];
+    for (said, hinder) in cases {
+        let mut world = World::running(&three());
+        world.record("9");
+        world.etcd.status = world.decide().status;
+        world.make();
+        world.pods.iter_mut().for_each(|pod| pod.revision = "main-old".to_owned());
+        hinder(&mut world);
+        let decision = world.decide();
+        assert_eq!(decision.steps, [], "{said}");
+        let updated = decision.status.condition("AllMembersUpdated").unwrap();
+        assert!(updated.status == "False" && updated.message.contains(said), "{said}: {}", updated.message);
+    }
+}
+
+#[test]
+fn a_pod_that_gives_nothing_is_replaced_though_others_are_not_well() {
+    let mut world = World::running(&three());
+    world.record("9");
+    world.pods[1].is_ready = false;
+    (world.pods[2].is_running, world.pods[2].said, world.pods[2].is_ready) = (false, Said::Stale, false);
+    world.pods[2].revision = "main-old".to_owned();
+    assert_eq!(replaced(&mut world).as_deref(), Some("main-2"));
+}

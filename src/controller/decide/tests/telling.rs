@@ -1,0 +1,100 @@
+//! What is recorded, and what status says.
+
+use super::*;
+
+#[test]
+fn a_cluster_is_recorded_once_it_has_quorum() {
+    let mut world = World::running(&three());
+    assert!(world.settle().contains(&Step::Record(ClusterId(9))));
+    world.record("9");
+    assert_eq!(world.settle(), []);
+    for kind in ["Ready", "AllMembersReady", "AllMembersUpdated", "Supported"] {
+        assert_eq!(world.condition(kind).0, "True", "{kind}");
+    }
+    assert_eq!(world.condition("ClusterIDMismatch").0, "False");
+    assert_eq!((world.etcd.status.ready, world.etcd.status.observed_generation), (Some(true), Some(2)));
+    assert_eq!(world.etcd.status.members.len(), 3);
+    // Nothing is written while nothing changes.
+    let later = decide(&Facts { now: "2027-01-01T00:00:00Z".parse().unwrap(), ..world.facts() });
+    assert_eq!((later.status, later.steps, later.notes), (world.etcd.status.clone(), Vec::new(), Vec::new()));
+}
+
+#[test]
+fn clusters_that_differ_are_never_recorded() {
+    let mut world = World::running(&three());
+    of(&mut world.pods[1]).cluster = Some(ClusterId(8));
+    assert_eq!(world.settle(), []);
+    let (status, _, message) = world.condition("ClusterIDMismatch");
+    assert_eq!(status, "True");
+    assert!(message.contains('8') && message.contains('9'), "{message}");
+}
+
+#[test]
+fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
+    let breaks: [(&str, Change); 7] = [
+        ("2/3 joined; main-1 waits: because of Unreachable", |world| {
+            world.pods[1] = pod(1, Report { waiting: waits(Why::Unreachable), ..report(1) });
+        }),
+        ("main-1 is being joined", |world| of(&mut world.pods[1]).role = Some(Role::Learner)),
+        ("main-1 is being joined", |world| world.pods[1].is_ready = false),
+        ("main-1 has no pod yet", |world| drop(world.pods.remove(1))),
+        ("the members don't report one cluster", |world| of(&mut world.pods[1]).cluster = Some(ClusterId(8))),
+        ("has not: the source's src-0", |world| {
+            world.pods.iter_mut().for_each(|pod| of(pod).members = list(&["main-0", "main-1", "main-2"]));
+        }),
+        ("has not: main-2 as a voter", |world| {
+            world.pods.iter_mut().for_each(|pod| of(pod).members = list(&["main-0", "main-1", "src-0"]));
+        }),
+    ];
+    for (said, hinder) in breaks {
+        let mut world = World::running(&joining());
+        hinder(&mut world);
+        assert_eq!(world.settle(), [], "{said}");
+        let (status, reason, message) = world.condition(crate::etcd::BOOTSTRAPPED);
+        assert_eq!((status.as_str(), reason.as_str()), ("False", "BootstrapInProgress"));
+        assert!(message.contains(said), "{said}: {message}");
+        assert_eq!(world.etcd.status.bootstrap_with_existing_cluster, None);
+    }
+    let mut world = World::running(&joining());
+    assert_eq!(world.settle(), [Step::Record(ClusterId(9))]);
+    assert_eq!(world.condition(crate::etcd::BOOTSTRAPPED).0, "False");
+    world.record("9");
+    let decision = world.decide();
+    assert!(decision.status.is_true(crate::etcd::BOOTSTRAPPED));
+    assert_eq!(decision.status.bootstrap_with_existing_cluster.as_ref().unwrap().members[0].name, "src-0");
+    assert!(decision.notes.iter().any(|note| note.reason == "BootstrapSucceeded" && !note.is_warning));
+    // Sticky, whatever becomes of the members and of the spec.
+    world.etcd.status = decision.status;
+    world.etcd.spec.etcd.bootstrap_with_existing_cluster = None;
+    world.pods.clear();
+    assert_eq!(world.condition(crate::etcd::BOOTSTRAPPED).0, "True");
+}
+
+#[test]
+fn an_object_of_somebody_else_is_left_alone_and_named() {
+    let mut world = World::new(&three());
+    for object in &mut world.objects {
+        if object.name == "main-peer" {
+            object.object = json!({"metadata": {"labels": {"theirs": "yes"}}});
+        }
+    }
+    let decision = world.decide();
+    assert_eq!(decision.steps, []);
+    let [error] = &decision.status.last_errors[..] else { panic!("{:?}", decision.status.last_errors) };
+    assert_eq!(error.code, "ERR_FOREIGN_OBJECT");
+    assert!(error.description.contains("kubectl delete service main-peer -n shop"), "{}", error.description);
+    assert!(decision.notes.iter().any(|note| note.is_warning));
+    assert_eq!(decision.status.observed_generation, None);
+}
+
+#[test]
+fn a_foreign_change_is_mended_by_uid() {
+    let mut world = World::running(&three());
+    world.record("9");
+    let at = world.objects.iter().position(|object| object.name == "main-client").unwrap();
+    world.objects[at].object["spec"]["ports"][0]["port"] = 1.into();
+    let steps = world.decide().steps;
+    assert!(
+        matches!(&steps[..], [Step::Apply { kind: Kind::Service, uid: Some(uid), .. }] if uid == "uid-main-client")
+    );
+}

@@ -1,0 +1,34 @@
+//! The reconcile loop: makes an admitted `Etcd` real, and says in its status what is so.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `spec`, `status`, `object` | an Etcd in full, owned |
+//! | `kind`, `render` | the objects of an Etcd, pure: one file a kind |
+//! | `supported` | what of a spec isn't carried out |
+//! | `pod`, `facts` | members' pods with their reports, and all that is known when something is decided |
+//! | `decide`, `join`, `members` | the decision, pure: facts in; steps, a status and events out |
+//! | `runner` | watches, and what is decided as requests |
+//! | `same` | whether an object that stands is as it should be |
+
+mod decide;
+mod facts;
+mod join;
+mod kind;
+mod members;
+mod object;
+mod pod;
+pub mod render;
+mod runner;
+mod same;
+#[cfg(test)]
+mod sample;
+pub mod spec;
+pub mod status;
+mod supported;
+
+pub use decide::{Decision, Note, Seen, Step, decide};
+pub use facts::{Facts, Neighbour, Stands};
+pub use kind::Kind;
+pub use object::{Etcd, Unreadable};
+pub use pod::{Pod, Said, Word};
+pub use runner::{Health, Loop, Metrics};
