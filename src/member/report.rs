@@ -226,8 +226,8 @@ mod tests {
         }
     }
 
-    fn waiting(message: &str, since: &str) -> Option<Waiting> {
-        Some(Waiting { why: Why::Unreachable, message: message.to_owned(), since: since.to_owned() })
+    fn waiting(message: &str, since: &str) -> Waiting {
+        Waiting { why: Why::Unreachable, message: message.to_owned(), since: since.to_owned() }
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
             role: Some(Role::Leader),
             members: vec![Listed { id: MemberId(7), name: "main-0".to_owned(), learner: false }],
             took: Some("5d1c/1".to_owned()),
-            waiting: waiting("\"quoted\"\n", "2026-11-29T20:00:00Z"),
+            waiting: Some(waiting("\"quoted\"\n", "2026-11-29T20:00:00Z")),
             ..report()
         };
         for report in [report(), full] {
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_long_message_keeps_its_end() {
         let long = format!("{}ä and the cause", "é\"".repeat(5000));
-        let report = Report { waiting: waiting(&long, ""), ..report() };
+        let report = Report { waiting: Some(waiting(&long, "")), ..report() };
         let annotation = report.annotation().unwrap();
         assert!(annotation.len() <= Report::BYTES_MAX);
         let message = Report::read(&annotation).unwrap().waiting.unwrap().message;
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn waiting_on_is_no_news() {
         let (early, late) = (waiting("m", "1"), waiting("m", "2"));
-        let at = |waiting| Report { waiting, ..report() };
+        let at = |waiting| Report { waiting: Some(waiting), ..report() };
         assert!(at(early.clone()).says_the_same(&at(late)));
         assert!(!at(early).says_the_same(&at(waiting("n", "1"))));
     }
