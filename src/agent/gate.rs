@@ -111,13 +111,11 @@ fn reached(view: &View<'_>) -> Option<Hold> {
         return None;
     }
     let missing = format!("no connection to its peer URL comes from {}", view.unreached.join(", "));
-    Some(match &view.rejected {
-        Some(rejected) => Hold::new(Why::Certificate, format!("{missing}; one was rejected: {rejected}")),
-        None => {
-            let message = format!("{missing}: does its host name resolve there, and its port answer?");
-            Hold::new(Why::Unreachable, message)
-        }
-    })
+    if let Some(rejected) = &view.rejected {
+        return Some(Hold::new(Why::Certificate, format!("{missing}; one was rejected: {rejected}")));
+    }
+    let message = format!("{missing}: does its host name resolve there, and its port answer?");
+    Some(Hold::new(Why::Unreachable, message))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A small API server in memory: pods and ConfigMaps by name, patches that are checked by resource version.
+//! A small API server in memory: pods and config maps by name, patches that are checked by resource version.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
