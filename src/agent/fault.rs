@@ -77,10 +77,7 @@ const REFUSED: [&str; 4] =
 impl Fault {
     /// What etcd, or the way to it, says.
     pub fn of_status(url: &str, status: &Status) -> Self {
-        let said = match status.source() {
-            Some(source) => format!("{}: {}", status.message(), causes(source)),
-            None => status.message().to_owned(),
-        };
+        let said = status.source().map_or_else(|| status.message().to_owned(), innermost);
         if url.starts_with("https:") && REFUSED.iter().any(|word| said.contains(word)) {
             // One text for all of them, or a report would change each time.
             let said =
@@ -126,6 +123,15 @@ impl Fault {
             | Kind::Unknown => Why::Unreachable,
         }
     }
+}
+
+/// The cause of all causes: what is around it says "transport error" in several ways.
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
 }
 
 const fn remedy(kind: Kind) -> &'static str {

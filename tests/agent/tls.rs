@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use etcd_warden::member::{Config, Report, Scheme, TlsFiles, Why};
-use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 
 use super::shop::{Shop, etcd};
 
@@ -14,9 +14,10 @@ struct Authority {
 }
 
 impl Authority {
-    fn new() -> Self {
+    fn new(name: &str) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self { pem: params.self_signed(&key).unwrap().pem(), issuer: Issuer::new(params, key) }
     }
@@ -55,7 +56,7 @@ async fn with_tls(replicas: u32) -> Option<Shop> {
 #[tokio::test(flavor = "multi_thread")]
 async fn three_members_form_with_tls_on_peers_and_clients() {
     let Some(mut shop) = with_tls(3).await else { return };
-    let (peers, clients) = (Authority::new(), Authority::new());
+    let (peers, clients) = (Authority::new("peers"), Authority::new("clients"));
     mount(&shop, &TlsFiles::PEER, &peers, &peers);
     mount(&shop, &TlsFiles::CLIENT, &clients, &clients);
     shop.form().await;
@@ -66,7 +67,7 @@ async fn three_members_form_with_tls_on_peers_and_clients() {
 #[tokio::test(flavor = "multi_thread")]
 async fn scaling_out_joins_with_tls() {
     let Some(mut shop) = with_tls(1).await else { return };
-    let (peers, clients) = (Authority::new(), Authority::new());
+    let (peers, clients) = (Authority::new("peers"), Authority::new("clients"));
     mount(&shop, &TlsFiles::PEER, &peers, &peers);
     mount(&shop, &TlsFiles::CLIENT, &clients, &clients);
     let cluster = shop.form().await;
@@ -79,7 +80,8 @@ async fn scaling_out_joins_with_tls() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_joiner_with_a_wrong_ca_or_certificate_names_it_and_changes_nothing() {
     let Some(mut shop) = with_tls(1).await else { return };
-    let (peers, clients, other) = (Authority::new(), Authority::new(), Authority::new());
+    let (peers, clients, other) =
+        (Authority::new("peers"), Authority::new("clients"), Authority::new("other"));
     mount(&shop, &TlsFiles::PEER, &peers, &peers);
     mount(&shop, &TlsFiles::CLIENT, &clients, &clients);
     shop.form().await;
