@@ -69,13 +69,24 @@ const WORDS: &[(&str, Kind)] = &[
     ("no leader", Kind::Unknown),
 ];
 
+/// What is left of a connection whose server refused the client's certificate: with TLS 1.3 the handshake is over for
+/// the client by then, and how much of the alert it still gets is chance.
+const REFUSED: [&str; 4] =
+    ["received fatal alert", "connection closed", "broken pipe", "connection reset by peer"];
+
 impl Fault {
     /// What etcd, or the way to it, says.
     pub fn of_status(url: &str, status: &Status) -> Self {
-        let said = match status.source() {
-            Some(source) => format!("{}: {}", status.message(), causes(source)),
-            None => status.message().to_owned(),
-        };
+        let said = status.source().map_or_else(|| status.message().to_owned(), innermost);
+        if url.starts_with("https:") && REFUSED.iter().any(|word| said.contains(word)) {
+            // One text for all of them, or a report would change each time.
+            let said =
+                "closes the connection in the handshake: it refuses this member's client certificate, mostly";
+            return Self {
+                kind: Kind::Certificate,
+                message: format!("{url}: {said}{}", remedy(Kind::Certificate)),
+            };
+        }
         let by_word = WORDS.iter().find(|(word, _)| said.contains(word)).map(|(_, kind)| *kind);
         let unanswered = status.source().is_some() || status.code() == Code::Unavailable;
         let kind = by_word.unwrap_or(if unanswered { Kind::Unreachable } else { Kind::Unknown });
@@ -112,6 +123,15 @@ impl Fault {
             | Kind::Unknown => Why::Unreachable,
         }
     }
+}
+
+/// The cause of all causes: what is around it says "transport error" in several ways.
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
 }
 
 const fn remedy(kind: Kind) -> &'static str {
@@ -161,5 +181,14 @@ mod tests {
             assert_eq!(fault.kind, kind, "{message}");
             assert!(fault.to_string().starts_with("http://source:2379: "), "{fault}");
         }
+    }
+
+    #[test]
+    fn a_refused_client_certificate_has_one_text() {
+        let fault = |url, message| Fault::of_status(url, &Status::new(Code::Unavailable, message));
+        let refused = fault("https://source:2379", "transport error: received fatal alert: UnknownCA");
+        assert_eq!(refused.kind, Kind::Certificate);
+        assert_eq!(fault("https://source:2379", "stream closed because of a broken pipe"), refused);
+        assert_eq!(fault("http://source:2379", "connection closed").kind, Kind::Unreachable);
     }
 }

@@ -11,22 +11,16 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
 use super::local::Local;
 
-/// Answers probes until told to stop, from when the port is known: it stands in the configuration.
-pub async fn serve(
-    address: IpAddr,
-    port: oneshot::Receiver<u16>,
-    local: Arc<Local>,
-    stop: CancellationToken,
-) -> io::Result<()> {
+/// Answers probes for as long as the process lasts, from when the port is known: it stands in the configuration.
+pub async fn serve(address: IpAddr, port: oneshot::Receiver<u16>, local: Arc<Local>) -> io::Result<()> {
     // Nobody will say it any more where the agent ends before.
     let Ok(port) = port.await else { return std::future::pending().await };
     let listener = bind(SocketAddr::new(address, port)).await?;
     let router = Router::new().route("/livez", get(alive)).route("/readyz", get(ready)).with_state(local);
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    axum::serve(listener, router).await
 }
 
 async fn bind(address: SocketAddr) -> io::Result<TcpListener> {

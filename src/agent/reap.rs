@@ -7,20 +7,16 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 use tokio::time::interval;
-use tokio_util::sync::CancellationToken;
 
 /// Between two looks. What is still there at the second is nobody's: etcd's own end is taken note of at once.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
-/// Reaps until told to stop; where this is no first process, there is nothing to reap.
-pub async fn run(stop: CancellationToken) {
+/// Reaps for as long as the process lasts; where it is no first process, there is nothing to reap.
+pub async fn run() {
     let mut ticks = interval(BETWEEN_LOOKS);
     let mut seen = BTreeSet::new();
     loop {
-        tokio::select! {
-            _ = ticks.tick() => {}
-            () = stop.cancelled() => return std::future::pending().await,
-        }
+        ticks.tick().await;
         if std::process::id() == 1 {
             seen = reap(&seen);
         }

@@ -1,5 +1,7 @@
 //! The report of a member: put together from what the agent knows, written when it changes and not otherwise.
 
+use std::time::{Duration, Instant};
+
 use jiff::Timestamp;
 
 use crate::member::{self, ClusterId, Listed, MemberId, Report, Role, Waiting};
@@ -14,8 +16,11 @@ use super::record::Life;
 pub struct Reporter {
     api: ApiServer,
     report: Report,
-    written: Option<Report>,
+    written: Option<(Report, Instant)>,
 }
+
+/// Between two writes of one wait in other words: endpoints that fail in turn must not make a write each time.
+const REWORDED: Duration = Duration::from_secs(30);
 
 impl Reporter {
     /// For a member that has just begun; `etcd` is the Etcd's UID.
@@ -98,7 +103,7 @@ impl Reporter {
 
     /// Writes it, where it says something new.
     pub async fn write(&mut self) -> Result<(), ApiFault> {
-        if self.written.as_ref().is_some_and(|written| written.says_the_same(&self.report)) {
+        if self.written.as_ref().is_some_and(|(written, at)| !is_news(written, &self.report, at.elapsed())) {
             return Ok(());
         }
         self.write_over(None).await
@@ -117,9 +122,21 @@ impl Reporter {
     async fn write_over(&mut self, pod: Option<&OwnPod>) -> Result<(), ApiFault> {
         let annotation = self.report.annotation().map_err(ApiFault::TooLong)?;
         self.api.report(&annotation, pod).await?;
-        self.written = Some(self.report.clone());
+        self.written = Some((self.report.clone(), Instant::now()));
         Ok(())
     }
+}
+
+/// Whether a report says what the last one, written some time ago, didn't.
+fn is_news(written: &Report, report: &Report, since: Duration) -> bool {
+    let mut reworded = report.clone();
+    if let (Some(new), Some(old)) = (&mut reworded.waiting, &written.waiting)
+        && new.why == old.why
+        && since < REWORDED
+    {
+        new.message.clone_from(&old.message);
+    }
+    !written.says_the_same(&reworded)
 }
 
 fn volume(data: &Data, noted: &Noted) -> member::Volume {
@@ -145,4 +162,49 @@ fn volume(data: &Data, noted: &Noted) -> member::Volume {
 /// Now, as reports have it.
 pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::testing::record;
+    use crate::member::Why;
+
+    fn report(why: Why, message: &str) -> Report {
+        let waiting = Waiting { why, message: message.to_owned(), since: String::new() };
+        Report {
+            etcd: "uid-1".to_owned(),
+            started: String::new(),
+            name: "main-0".to_owned(),
+            etcd_version: None,
+            volume: member::Volume::Empty,
+            id: None,
+            cluster: None,
+            role: None,
+            members: Vec::new(),
+            took: None,
+            left: false,
+            waiting: Some(waiting),
+        }
+    }
+
+    #[test]
+    fn other_words_for_one_wait_are_news_after_a_while_only() {
+        let (written, reworded) = (report(Why::Unreachable, "a"), report(Why::Unreachable, "b"));
+        assert!(!is_news(&written, &reworded, REWORDED / 2));
+        assert!(is_news(&written, &reworded, REWORDED));
+        assert!(is_news(&written, &report(Why::Certificate, "a"), Duration::ZERO));
+        assert!(!is_news(&written, &written, REWORDED));
+    }
+
+    #[test]
+    fn a_volume_with_a_past_is_not_empty() {
+        let (member, cluster) = (MemberId(7), ClusterId(9));
+        let noted = Noted::Record(Box::new(record(Life::Running { id: member, cluster })));
+        assert_eq!(volume(&Data::None, &Noted::None), member::Volume::Empty);
+        assert!(matches!(volume(&Data::None, &noted), member::Volume::Unreadable(_)));
+        assert!(matches!(volume(&Data::Half, &Noted::None), member::Volume::Unreadable(_)));
+        let data = member::Volume::Data { member, cluster, starts: 3 };
+        assert_eq!(volume(&Data::Log { member, cluster }, &noted), data);
+    }
 }

@@ -148,7 +148,8 @@ impl Agent {
         }
         let (row, step) = decide(&look.facts);
         let decided = (row, step);
-        if self.said.as_ref() != Some(&decided) {
+        // What it waits for is said by itself.
+        if self.said.as_ref() != Some(&decided) && !matches!(decided.1, Step::Hold(_)) {
             tracing::info!(row, step = ?decided.1, "decided");
         }
         let (_, step) = self.said.insert(decided).clone();

@@ -93,8 +93,8 @@ async fn agent(args: Args) -> Result<(), Failure> {
     let stop = CancellationToken::new();
     let (tell_port, port) = oneshot::channel();
     let parts = parts(args, cluster, address, tell_port).await;
-    let probes = tokio::spawn(probes::serve(address, port, Arc::clone(&parts.local), stop.clone()));
-    let reaper = tokio::spawn(crate::agent::reap::run(stop.clone()));
+    let probes = tokio::spawn(probes::serve(address, port, Arc::clone(&parts.local)));
+    let reaper = tokio::spawn(crate::agent::reap::run());
     let work = Agent::new(parts).run(stop.clone());
     let done = tokio::select! {
         done = work => done,

@@ -5,15 +5,18 @@ use etcd_warden::member::{FORM, Form, Volume, Why};
 use super::shop::{Shop, etcd};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_member_forms_a_cluster_and_serves() {
-    let Some(binary) = etcd("3.6") else { return };
-    let mut shop = Shop::open(1, &binary).await;
-    let cluster = shop.form().await;
-    let report = shop.report(0).unwrap();
-    assert_eq!((report.took.as_deref(), report.cluster), (Some("uid-1/1"), Some(cluster)));
-    assert!(matches!(report.volume, Volume::Data { starts: 1, .. }), "{report:?}");
-    assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0"]);
-    assert!(shop.probe(0, "/readyz").await.unwrap().starts_with("HTTP/1.1 200"));
+async fn one_member_forms_a_cluster_and_serves_with_each_minor() {
+    for minor in ["3.5", "3.6", "3.7"] {
+        let Some(binary) = etcd(minor) else { return };
+        let mut shop = Shop::open(1, &binary).await;
+        let cluster = shop.form().await;
+        let report = shop.report(0).unwrap();
+        assert_eq!((report.took.as_deref(), report.cluster), (Some("uid-1/1"), Some(cluster)));
+        assert!(report.etcd_version.as_ref().unwrap().starts_with(minor), "{report:?}");
+        assert!(matches!(report.volume, Volume::Data { starts: 1, .. }), "{report:?}");
+        assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0"]);
+        assert!(shop.probe(0, "/readyz").await.unwrap().starts_with("HTTP/1.1 200"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

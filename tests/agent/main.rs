@@ -1,9 +1,9 @@
 //! Agents as processes, with real etcd, on addresses of the loopback network: the API server is a small one in memory,
 //! and the test plays the reconcile loop. Needs root (each member has a hosts file of its own) and what
-//! `tests/cluster/bed build` has built; where that is missing, one line says so, unless `ETCD_WARDEN_BED=required`.
+//! `tests/cluster/bed build` has built; where that is missing, one line says so, unless `ETCD_WARDEN_BED` is `required`.
+#![allow(unreachable_pub, reason = "the crate is a test")]
 
-#![allow(unreachable_pub, reason = "a program of its own")]
-
+// Clippy takes helpers for tests only where they stand under this attribute.
 #[cfg(test)]
 mod api;
 #[cfg(test)]
@@ -14,3 +14,5 @@ mod joining;
 mod restarts;
 #[cfg(test)]
 mod shop;
+#[cfg(test)]
+mod tls;
