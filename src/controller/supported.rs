@@ -1,10 +1,13 @@
 //! What of a spec isn't carried out, and why: nothing is silently ignored.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::object::Etcd;
 use super::render::Standing;
 use super::spec::AdvertisedUrls;
+use crate::etcd::crd::{Strength, schema};
 use crate::member::Scheme;
 
 /// A field that this loop doesn't act on, and what that means.
@@ -34,25 +37,40 @@ fn covers(field: &str, path: &str) -> bool {
     path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// What of a spec isn't carried out: each with its field first.
+/// What of a spec isn't carried out: each with its field first. What the CRD fills in was asked for by nobody.
 pub(super) fn not_carried_out(etcd: &Etcd, standing: &Standing) -> Vec<String> {
     let spec = serde_json::json!({"spec": etcd.spec});
-    let mut said: Vec<String> = Vec::new();
-    for (field, why) in NOT_ACTED_ON {
-        let backups = said.first().is_some_and(|first| first.starts_with("spec.backup"));
-        if is_set(&spec, field) && !(backups && *field == "spec.backup") {
-            said.push(format!("{field}: {why}"));
+    let asked = NOT_ACTED_ON.iter().filter(|(field, _)| is_asked_for(&spec, field));
+    let mut said: Vec<(&str, String)> = Vec::new();
+    for (field, why) in asked {
+        // Of two that stand one in the other, the one that says more.
+        if !said.iter().any(|(known, _)| known.starts_with(&format!("{field}."))) {
+            said.push((field, format!("{field}: {why}")));
         }
     }
-    said.extend(etcd.unknown.iter().map(|field| format!("{field}: not known to this version")));
-    said.extend(references(etcd));
-    said.extend(frozen(etcd, standing));
-    said
+    let fields = said.into_iter().map(|(_, text)| text);
+    let unknown = etcd.unknown.iter().map(|field| format!("{field}: not known to this version"));
+    fields.chain(unknown).chain(references(etcd)).chain(frozen(etcd, standing)).collect()
 }
 
-fn is_set(spec: &Value, field: &str) -> bool {
-    let value = spec.pointer(&format!("/{}", field.replace('.', "/")));
-    value.is_some_and(|value| !value.is_null() && *value != serde_json::json!({}))
+/// Whether something stands at a field that the CRD doesn't fill in by itself.
+fn is_asked_for(spec: &Value, field: &str) -> bool {
+    static SCHEMA: LazyLock<Value> =
+        LazyLock::new(|| schema(Strength::Structural, false).unwrap_or_default());
+    let steps = || field.split('.');
+    let value = steps().try_fold(spec, |value, step| value.get(step));
+    let schema = steps().try_fold(&*SCHEMA, |schema, step| schema.get("properties")?.get(step));
+    value.is_some_and(|value| !is_default(value, schema.unwrap_or(&Value::Null)))
+}
+
+fn is_default(value: &Value, schema: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) if schema.get("properties").is_some() => fields.iter().all(|(name, value)| {
+            is_default(value, schema.pointer(&format!("/properties/{name}")).unwrap_or(&Value::Null))
+        }),
+        value => schema.get("default") == Some(value),
+    }
 }
 
 fn references(etcd: &Etcd) -> Vec<String> {
@@ -114,4 +132,43 @@ fn urls(entries: &[AdvertisedUrls], member: &str) -> Vec<String> {
         .find(|entry| entry.member_name == member)
         .map(|entry| entry.urls.clone())
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(spec: Value) -> Vec<String> {
+        let metadata = json!({"name": "main", "namespace": "shop"});
+        let object = json!({"apiVersion": "v", "kind": "Etcd", "metadata": metadata, "spec": spec});
+        let etcd = Etcd::read(&serde_json::from_value(object).unwrap()).unwrap();
+        not_carried_out(&etcd, &Standing::default())
+    }
+
+    #[test]
+    fn what_the_crd_fills_in_is_not_held_against_anybody() {
+        let schema = schema(Strength::Structural, false).unwrap();
+        let default = |path: &str| schema.pointer(path).and_then(|field| field.get("default")).cloned();
+        let timeout = default("/properties/spec/properties/etcd/properties/etcdDefragTimeout").unwrap();
+        let kept = default("/properties/spec/properties/backup/properties/maxBackupsLimitBasedGC").unwrap();
+        assert_eq!(
+            said(json!({"etcd": {"etcdDefragTimeout": timeout}, "backup": {"maxBackupsLimitBasedGC": kept}})),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn what_is_asked_for_is_named_once() {
+        let store = json!({"store": {"prefix": "p"}, "port": 1});
+        assert_eq!(said(json!({"backup": store})), ["spec.backup.store: no backups are taken"]);
+        assert_eq!(said(json!({"backup": {"port": 1}})), ["spec.backup: no backup process runs"]);
+        let more = json!({"etcd": {"etcdDefragTimeout": "7m", "peerUrlTls": {"serverTLSSecretRef": {"name": "x", "namespace": "other"}}}});
+        let said = said(more);
+        assert!(
+            said[0].contains("etcdDefragTimeout") && said[1].contains("\"other\"") && said.len() == 2,
+            "{said:?}"
+        );
+    }
 }

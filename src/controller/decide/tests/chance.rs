@@ -55,6 +55,7 @@ proptest! {
         if let Some(next) = decision.status.forming_attempt.filter(|_| decision.status.forming_attempt != attempt) {
             prop_assert!(attempt.is_none_or(|attempt| next > attempt));
             prop_assert!(words.is_empty(), "recorded first");
+            prop_assert!(!world.pods.iter().any(Pod::used_its_word), "a word is being used");
         }
         if words.is_empty() {
             return Ok(());

@@ -90,6 +90,25 @@ fn no_word_where_there_is_or_was_a_cluster() {
     }
 }
 
+/// An agent takes its word before it says anything else.
+#[test]
+fn while_a_word_is_being_used_no_other_attempt_begins() {
+    let mut world = World::new(&three());
+    let steps = world.settle();
+    let Some(Step::Give(_, form)) = steps.first().cloned() else { panic!("{steps:?}") };
+    for pod in &mut world.pods {
+        pod.word = Some(Word::Form(form.clone()));
+    }
+    of(&mut world.pods[0]).took = Some(form.token);
+    assert_eq!(world.settle(), []);
+    assert_eq!(world.etcd.status.forming_attempt, Some(1));
+    let (_, _, message) = world.condition("Ready");
+    assert!(message.contains("delete pod main-0"), "{message}");
+    // A new pod over the same volume holds no word, and starts nothing with the old one.
+    world.pods.iter_mut().for_each(|pod| pod.word = None);
+    assert_eq!(world.decide().status.forming_attempt, Some(2));
+}
+
 #[test]
 fn a_used_word_is_never_given_again() {
     let mut world = World::new(&three());
