@@ -1,6 +1,7 @@
 //! Members join an existing cluster, one at a time, and it never becomes two.
 
 use etcd_warden::member::{Report, Why};
+use rustix::process::Signal;
 
 use super::shop::{Shop, etcd};
 
@@ -83,4 +84,47 @@ async fn scaling_out_is_a_join_against_oneself() {
         assert_eq!(shop.until_voter(ordinal).await.cluster, Some(cluster));
     }
     assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0", "main-1", "main-2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_killed_while_it_joins_completes() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.source(1, &binary).await;
+    // Once before it is added, once when it has an id, once as it catches up.
+    let moments: [fn(&Report) -> bool; 3] =
+        [|_| true, |report| report.id.is_some(), |report| report.role.is_some()];
+    for moment in moments {
+        shop.start(0);
+        shop.until(0, "got so far", moment).await;
+        shop.end(0, Signal::KILL);
+    }
+    shop.start(0);
+    shop.until_voter(0).await;
+    let source = format!("http://{}:2379", shop.source_address(1));
+    assert_eq!(shop.members(&source), (vec!["main-0".to_owned(), "source-1".to_owned()], Vec::new()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_learner_of_somebody_else_is_named_and_left_alone() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.source(1, &binary).await;
+    let source = format!("http://{}:2379", shop.source_address(1));
+    let stale = ["member", "add", "stale", "--learner", "--peer-urls", "http://192.0.2.1:2380"];
+    // etcd refuses it for the first seconds of a source.
+    let deadline = std::time::Instant::now() + super::shop::SOON;
+    while !shop.try_etcdctl(&source, &stale).status.success() {
+        assert!(std::time::Instant::now() < deadline, "the learner was never added");
+    }
+    shop.start(0);
+    let named =
+        |report: &Report| report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::OtherLearner);
+    let report = shop.until(0, "named the learner", named).await;
+    let message = report.waiting.unwrap().message;
+    let id = message.rsplit(' ').next().unwrap().to_owned();
+    assert!(message.contains("etcdctl member remove"), "{message}");
+    shop.etcdctl(&source, &["member", "remove", &id]);
+    shop.until_voter(0).await;
+    assert_eq!(shop.members(&source).0, ["main-0", "source-1"]);
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
@@ -242,6 +242,13 @@ impl Shop {
 
     /// Runs etcdctl against a member, with the test bed's newest.
     pub fn etcdctl(&self, endpoint: &str, arguments: &[&str]) -> String {
+        let output = self.try_etcdctl(endpoint, arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same where it may fail.
+    pub fn try_etcdctl(&self, endpoint: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new("unshare");
         let script = "mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"";
         command.args(["--mount", "sh", "-c", script, "sh"]).arg(self.hosts());
@@ -257,9 +264,7 @@ impl Shop {
             command.arg("--cert").arg(within(TlsFiles::CLIENT.server).join("tls.crt"));
             command.arg("--key").arg(within(TlsFiles::CLIENT.server).join("tls.key"));
         }
-        let output = command.args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        command.args(arguments).output().unwrap()
     }
 
     /// Names of the voters, and of the learners, as a member's own list has them.

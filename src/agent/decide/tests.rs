@@ -207,6 +207,14 @@ fn a_recreated_object_goes_on_with_kept_volumes() {
 }
 
 #[test]
+fn the_record_of_another_object_does_not_start_one_volume_alone() {
+    let mut former = record(Life::Running { id: OWN, cluster: CLUSTER });
+    former.etcd = "uid-0".to_owned();
+    let facts = Facts { data: log_of_own(), record: Noted::Record(Box::new(former)), ..facts() };
+    holds(&facts, "former_cluster", Why::LostData, &["1 of 2"]);
+}
+
+#[test]
 fn one_of_three_kept_volumes_is_no_quorum() {
     let mut facts = Facts { data: log_of_own(), ..facts() };
     told(&mut facts).siblings = siblings([None, Some(Volume::Empty)]);
