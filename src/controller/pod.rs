@@ -108,6 +108,11 @@ impl Pod {
         matches!(self.role(), Some(Role::Voter | Role::Leader))
     }
 
+    /// Whether it is no member any more, on the loop's word.
+    pub fn has_left(&self) -> bool {
+        self.report().is_some_and(|report| report.left)
+    }
+
     /// Whether a word that it holds is used.
     pub fn used_its_word(&self) -> bool {
         let (Some(Word::Form(word)), Some(report)) = (&self.word, self.report()) else { return false };

@@ -21,8 +21,7 @@ pub(in crate::controller) enum End<'a> {
 
 pub(in crate::controller) fn end<'a>(facts: &Facts<'a>) -> End<'a> {
     if is_combined(facts) && !facts.etcd.gives_up_quorum() {
-        let left = |pod: &&Pod| pod.report().is_some_and(|report| report.left);
-        let staying: Vec<&'a Pod> = facts.pods.iter().filter(|pod| !left(pod)).collect();
+        let staying: Vec<&'a Pod> = facts.pods.iter().filter(|pod| !pod.has_left()).collect();
         let absent = absent(facts);
         if let Some(member) = absent.first() {
             return End::Waits(no_pod(facts, member));

@@ -98,6 +98,8 @@ fn container(render: Render<'_>) -> Result<Value, Unrenderable> {
         "securityContext": container_security(render.etcd.spec.run_as_root),
         // The agent answers both, not etcd: an alarm or a long snapshot is no reason to restart.
         "readinessProbe": probe("/readyz", 5, 2),
+        // It listens once it has read its configuration, which an API server that is away holds up: etcd may run by then.
+        "startupProbe": probe("/livez", 1, 3600),
         "livenessProbe": probe("/livez", 10, 6),
         "volumeMounts": mounts(render),
     }))

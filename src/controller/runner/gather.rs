@@ -121,7 +121,9 @@ fn neighbours<'p>(
 ) -> Vec<Neighbour> {
     let mut found: BTreeMap<(String, ClusterId), bool> = BTreeMap::new();
     for pod in pods {
-        let Some((name, report)) = reported(pod).filter(|(_, report)| report.etcd != etcd.uid) else {
+        let Some((name, report)) =
+            reported(pod).filter(|(_, report)| report.etcd != etcd.uid && !report.left)
+        else {
             continue;
         };
         let is_well = is_ready(pod) && report.waiting.is_none();
