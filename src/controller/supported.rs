@@ -140,6 +140,7 @@ mod tests {
 
     use super::*;
 
+    #[allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
     fn said(spec: Value) -> Vec<String> {
         let metadata = json!({"name": "main", "namespace": "shop"});
         let object = json!({"apiVersion": "v", "kind": "Etcd", "metadata": metadata, "spec": spec});
