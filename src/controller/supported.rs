@@ -140,8 +140,7 @@ mod tests {
 
     use super::*;
 
-    #[allow(clippy::needless_pass_by_value, reason = "specs are written where they are used")]
-    fn said(spec: Value) -> Vec<String> {
+    fn said(spec: &Value) -> Vec<String> {
         let metadata = json!({"name": "main", "namespace": "shop"});
         let object = json!({"apiVersion": "v", "kind": "Etcd", "metadata": metadata, "spec": spec});
         let etcd = Etcd::read(&serde_json::from_value(object).unwrap()).unwrap();
@@ -155,7 +154,9 @@ mod tests {
         let timeout = default("/properties/spec/properties/etcd/properties/etcdDefragTimeout").unwrap();
         let kept = default("/properties/spec/properties/backup/properties/maxBackupsLimitBasedGC").unwrap();
         assert_eq!(
-            said(json!({"etcd": {"etcdDefragTimeout": timeout}, "backup": {"maxBackupsLimitBasedGC": kept}})),
+            said(
+                &json!({"etcd": {"etcdDefragTimeout": timeout}, "backup": {"maxBackupsLimitBasedGC": kept}})
+            ),
             Vec::<String>::new()
         );
     }
@@ -163,10 +164,10 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_named_once() {
         let store = json!({"store": {"prefix": "p"}, "port": 1});
-        assert_eq!(said(json!({"backup": store})), ["spec.backup.store: no backups are taken"]);
-        assert_eq!(said(json!({"backup": {"port": 1}})), ["spec.backup: no backup process runs"]);
+        assert_eq!(said(&json!({"backup": store})), ["spec.backup.store: no backups are taken"]);
+        assert_eq!(said(&json!({"backup": {"port": 1}})), ["spec.backup: no backup process runs"]);
         let more = json!({"etcd": {"etcdDefragTimeout": "7m", "peerUrlTls": {"serverTLSSecretRef": {"name": "x", "namespace": "other"}}}});
-        let said = said(more);
+        let said = said(&more);
         assert!(
             said[0].contains("etcdDefragTimeout") && said[1].contains("\"other\"") && said.len() == 2,
             "{said:?}"
