@@ -233,11 +233,17 @@ fn labelled(query: &str, object: &Value) -> bool {
 
 fn list(api: &Api, place: &Place, query: &str) -> Response {
     let state = api.state();
-    let items: Vec<&Value> = state
+    // As a real one: what is in a list doesn't say of what kind it is.
+    let bare = |object: &Value| {
+        let mut object = object.clone();
+        object.as_object_mut().unwrap().retain(|field, _| field != "kind" && field != "apiVersion");
+        object
+    };
+    let items: Vec<Value> = state
         .objects
         .iter()
         .filter(|(path, object)| place.lists(path) && selected(query, path) && labelled(query, object))
-        .map(|(_, object)| object)
+        .map(|(_, object)| bare(object))
         .collect();
     json_of(&json!({
         "kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": state.version.to_string()}, "items": items

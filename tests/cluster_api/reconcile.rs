@@ -1,6 +1,9 @@
 //! The reconcile loop: the program over an API server in memory, and this test in the place of StatefulSet controller,
 //! kubelet and agents.
 
+use std::path::Path;
+
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::api::{Api, Reserved, kubeconfig};
@@ -19,7 +22,7 @@ const REVISION: &str = "main-1";
 struct Bed {
     api: Api,
     process: Process,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Bed {
@@ -28,17 +31,8 @@ impl Bed {
         let kubeconfig = kubeconfig(directory.path(), port.address());
         let api = port.listen();
         prepare(&api);
-        let arguments = [
-            "--kubeconfig",
-            kubeconfig.to_str().unwrap(),
-            "--audit=off",
-            "--drain-time=0s",
-            "--controller",
-            "--agent-image=etcd-warden:test",
-            "--etcd-image=etcd:v3.6.4",
-        ];
-        let process = spawn(directory.path(), &arguments);
-        Self { api, process, _directory: directory }
+        let process = run(directory.path(), &kubeconfig);
+        Self { api, process, directory }
     }
 
     fn etcd(&self) -> Value {
@@ -117,6 +111,19 @@ impl Bed {
     }
 }
 
+fn run(directory: &Path, kubeconfig: &Path) -> Process {
+    let arguments = [
+        "--kubeconfig",
+        kubeconfig.to_str().unwrap(),
+        "--audit=off",
+        "--drain-time=0s",
+        "--controller",
+        "--agent-image=etcd-warden:test",
+        "--etcd-image=etcd:v3.6.4",
+    ];
+    spawn(directory, &arguments)
+}
+
 fn pod_path(ordinal: u32) -> String {
     format!("/api/v1/namespaces/shop/pods/main-{ordinal}")
 }
@@ -160,6 +167,19 @@ async fn a_cluster_is_formed_recorded_and_then_left_alone() {
     // Once all is as it should be, a change that concerns nobody is looked at, and nothing is written.
     until("it rests", async || bed.writes_of_a_look().await == 0).await;
     assert_eq!((bed.writes_of_a_look().await, bed.writes_of_a_look().await), (0, 0));
+}
+
+/// It lists everything first, and nothing of it has changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_leader_writes_nothing() {
+    let mut bed = Bed::formed().await;
+    until("it rests", async || bed.writes_of_a_look().await == 0).await;
+    bed.process.signal(Signal::TERM);
+    assert!(bed.process.status().success());
+    let writes = bed.api.writes("/shop/");
+    bed.process = run(bed.directory.path(), &bed.directory.path().join("kubeconfig"));
+    assert_eq!(bed.writes_of_a_look().await, 0);
+    assert_eq!(bed.api.writes("/shop/"), writes);
 }
 
 #[tokio::test(flavor = "multi_thread")]

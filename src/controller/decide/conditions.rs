@@ -285,6 +285,7 @@ fn left(_: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
         End::Tell(pod, leave) => {
             progress(format!("{} ({}) is told to leave the cluster", pod.name, leave.member))
         }
+        End::Goes(what) => finding("True", "ObjectsBeingDeleted", what.clone()),
         End::Delete(_) => finding("True", "ObjectsBeingDeleted", "no member has to leave a cluster any more"),
         End::Release => finding("True", "AllObjectsDeleted", "nothing is left"),
     })

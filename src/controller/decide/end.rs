@@ -9,8 +9,10 @@ use crate::member::{Leave, MemberId, Role};
 /// What is to be done for an Etcd that ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::controller) enum End<'a> {
-    /// Nothing now; what it waits for.
+    /// Members have to leave, and none can now; what it waits for.
     Waits(String),
+    /// Objects are on their way out.
+    Goes(String),
     /// A member is told to leave.
     Tell(&'a Pod, Leave),
     /// Objects are deleted.
@@ -108,12 +110,12 @@ fn objects<'a>(facts: &Facts<'a>) -> End<'a> {
     };
     match (sets.is_empty(), facts.pods.first(), rest.is_empty()) {
         (false, ..) => match remaining(sets) {
-            sets if sets.is_empty() => End::Waits("its pods are ending".to_owned()),
+            sets if sets.is_empty() => End::Goes("its pods are ending".to_owned()),
             sets => End::Delete(sets),
         },
-        (true, Some(pod), _) => End::Waits(format!("{} is ending", pod.name)),
+        (true, Some(pod), _) => End::Goes(format!("{} is ending", pod.name)),
         (true, None, false) => match remaining(rest) {
-            rest if rest.is_empty() => End::Waits("its objects are being deleted".to_owned()),
+            rest if rest.is_empty() => End::Goes("its objects are being deleted".to_owned()),
             rest => End::Delete(rest),
         },
         (true, None, true) => End::Release,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod as KubernetesPod;
 use kube::Api;
 use kube::api::ListParams;
-use kube::core::DynamicObject;
+use kube::core::{DynamicObject, TypeMeta};
 use kube::runtime::reflector::ObjectRef;
 
 use super::super::facts::{Facts, Neighbour, Stands};
@@ -103,6 +103,9 @@ impl Term {
 }
 
 fn stands(kind: Kind, name: &str, object: &DynamicObject) -> Stands {
+    // What comes in a list doesn't say of what kind it is.
+    let types = TypeMeta { api_version: kind.api_version().to_owned(), kind: kind.name().to_owned() };
+    let object = DynamicObject { types: Some(types), ..object.clone() };
     Stands {
         kind,
         name: name.to_owned(),
