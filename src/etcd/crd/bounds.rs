@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// One thing that the schema says of one field.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// Where: see [`node`].
+    /// Where: a path such as `spec.etcd.bootstrapWithExistingCluster.members[].name`.
     pub path: &'static str,
     /// In which CRDs.
     pub stands: In,

@@ -1,4 +1,4 @@
-//! The CRD of the resource, made from the types and two tables: [`bounds`] (what the schema says of a field beyond
+//! The CRD of the resource, made from the types and two tables: [`BOUNDS`] (what the schema says of a field beyond
 //! its type) and [`cel`] (what CEL says of fields together, and of changes).
 
 mod bounds;

@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 pub struct Validation {
     /// The rule of the catalogue that it enforces, wholly or in part.
     pub rule: &'static str,
-    /// Node at which it stands: see [`super::node`].
+    /// Node at which it stands: see [`super::Bound::path`].
     pub path: &'static str,
     /// In which CRDs.
     pub stands: In,
