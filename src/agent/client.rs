@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::time::timeout;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as Dialled, Identity};
 use tonic::{Request, Status};
 
@@ -66,7 +67,7 @@ impl Endpoint {
     /// What the member behind it says of itself.
     pub async fn status(&self) -> Result<StatusResponse, Fault> {
         let mut client = MaintenanceClient::new(self.channel.clone());
-        self.answer(client.status(bounded(StatusRequest {}, ANSWER))).await
+        self.answer(ANSWER, client.status(bounded(StatusRequest {}, ANSWER))).await
     }
 
     /// The members, as a quorum knows them. `release` is that of the member that is asked: before 3.5, only a
@@ -77,7 +78,7 @@ impl Endpoint {
         }
         let mut client = ClusterClient::new(self.channel.clone());
         let request = bounded(MemberListRequest { linearizable: true }, READ);
-        let answer = self.answer(client.member_list(request)).await?;
+        let answer = self.answer(READ, client.member_list(request)).await?;
         Ok(List { cluster: self.cluster(answer.header)?, members: answer.members })
     }
 
@@ -85,13 +86,13 @@ impl Endpoint {
     pub async fn read(&self) -> Result<(), Fault> {
         let request = RangeRequest { key: b"\0".to_vec(), limit: 1, keys_only: true };
         let mut client = KvClient::new(self.channel.clone());
-        self.answer(client.range(bounded(request, READ))).await.map(drop)
+        self.answer(READ, client.range(bounded(request, READ))).await.map(drop)
     }
 
     /// Raised alarms, for a person.
     pub async fn alarms(&self) -> Result<Vec<String>, Fault> {
         let mut client = MaintenanceClient::new(self.channel.clone());
-        let answer = self.answer(client.alarm(bounded(AlarmRequest::default(), READ))).await?;
+        let answer = self.answer(READ, client.alarm(bounded(AlarmRequest::default(), READ))).await?;
         let raised = answer.alarms.iter().filter(|alarm| alarm.alarm() != AlarmType::None);
         Ok(raised
             .map(|alarm| format!("{} at member {}", alarm.alarm().as_str_name(), MemberId(alarm.member_id)))
@@ -102,7 +103,7 @@ impl Endpoint {
     pub async fn add_learner(&self, peer_urls: Vec<String>) -> Result<(MemberId, List), Fault> {
         let mut client = ClusterClient::new(self.channel.clone());
         let request = bounded(MemberAddRequest { peer_urls, is_learner: true }, CHANGE);
-        let answer = self.answer(client.member_add(request)).await?;
+        let answer = self.answer(CHANGE, client.member_add(request)).await?;
         let added = answer.member.ok_or_else(|| Fault::odd(&self.url, "an add without a member"))?;
         let list = List { cluster: self.cluster(answer.header)?, members: answer.members };
         Ok((MemberId(added.id), list))
@@ -112,21 +113,21 @@ impl Endpoint {
     pub async fn promote(&self, member: MemberId) -> Result<(), Fault> {
         let mut client = ClusterClient::new(self.channel.clone());
         let request = bounded(MemberPromoteRequest { id: member.0 }, CHANGE);
-        self.answer(client.member_promote(request)).await.map(drop)
+        self.answer(CHANGE, client.member_promote(request)).await.map(drop)
     }
 
     /// Removes a member.
     pub async fn remove(&self, member: MemberId) -> Result<(), Fault> {
         let mut client = ClusterClient::new(self.channel.clone());
         let request = bounded(MemberRemoveRequest { id: member.0 }, CHANGE);
-        self.answer(client.member_remove(request)).await.map(drop)
+        self.answer(CHANGE, client.member_remove(request)).await.map(drop)
     }
 
     /// Hands leadership over: to be asked of the leader only.
     pub async fn move_leader(&self, to: MemberId) -> Result<(), Fault> {
         let mut client = MaintenanceClient::new(self.channel.clone());
         let request = bounded(MoveLeaderRequest { target_id: to.0 }, READ);
-        self.answer(client.move_leader(request)).await.map(drop)
+        self.answer(READ, client.move_leader(request)).await.map(drop)
     }
 
     fn cluster(&self, header: Option<ResponseHeader>) -> Result<ClusterId, Fault> {
@@ -134,11 +135,18 @@ impl Endpoint {
         id.map(ClusterId).ok_or_else(|| Fault::odd(&self.url, "an answer without a cluster's id"))
     }
 
+    /// The time is bounded here too: what a request carries doesn't count while a handshake is waited for, and etcd
+    /// takes connections long before it answers them.
     async fn answer<T>(
         &self,
+        time: Duration,
         call: impl Future<Output = Result<tonic::Response<T>, Status>>,
     ) -> Result<T, Fault> {
-        call.await.map(tonic::Response::into_inner).map_err(|status| Fault::of_status(&self.url, &status))
+        match timeout(time, call).await {
+            Ok(Ok(answer)) => Ok(answer.into_inner()),
+            Ok(Err(status)) => Err(Fault::of_status(&self.url, &status)),
+            Err(_) => Err(Fault::late(&self.url, time)),
+        }
     }
 }
 
@@ -155,5 +163,32 @@ fn tls_config(files: &Files, name: Option<&str>) -> ClientTlsConfig {
     match name {
         Some(name) => config.domain_name(name),
         None => config,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::agent::fault::Kind;
+
+    fn files() -> Files {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = rcgen::CertificateParams::new(Vec::new()).unwrap().self_signed(&key).unwrap().pem();
+        Files {
+            ca: certificate.clone().into_bytes(),
+            certificate: certificate.into_bytes(),
+            key: zeroize::Zeroizing::new(key.serialize_pem().into_bytes()),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_handshake_that_nobody_answers_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        let endpoint = Endpoint::new(&url, Some(&files()), None).unwrap();
+        let fault = timeout(ANSWER * 2, endpoint.status()).await.unwrap().unwrap_err();
+        assert_eq!(fault.kind, Kind::Unknown);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use tonic::{Code, Status};
 
@@ -99,6 +100,11 @@ impl Fault {
         let certificate = said.contains("ertificate") || said.contains("key");
         let kind = if certificate { Kind::Certificate } else { Kind::Unreachable };
         Self { kind, message: format!("{url}: {}", quote(&said)) }
+    }
+
+    /// No answer in time: what was asked for may have happened.
+    pub fn late(url: &str, time: Duration) -> Self {
+        Self { kind: Kind::Unknown, message: format!("{url}: no answer within {} s", time.as_secs()) }
     }
 
     /// An answer that makes no sense.
