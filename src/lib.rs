@@ -14,6 +14,7 @@
 //! | [`agent`] | the first process of a member's container: how it may start, and etcd as its child | `member`, `kubernetes` |
 //! | [`controller`] | the reconcile loop: the objects of an Etcd, and its status | `etcd`, `member`, `kubernetes`, `lease` |
 //! | [`telemetry`] | logs | nobody |
+//! | [`text`] | somebody else's text in our messages: escaped and shortened | nobody |
 //! | [`cli`] | one file a command | all |
 
 pub mod admission;
@@ -29,3 +30,4 @@ pub mod pki;
 pub mod rules;
 pub mod server;
 pub mod telemetry;
+pub mod text;

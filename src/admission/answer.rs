@@ -3,7 +3,8 @@
 use super::patch::Operation;
 use super::review::{API_VERSION, KIND};
 use crate::etcd::{self, GROUP};
-use crate::rules::{MORE_WARNINGS, Violation, Warning, escaped, shortened};
+use crate::rules::{MORE_WARNINGS, Violation, Warning};
+use crate::text::{escaped, shortened};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;

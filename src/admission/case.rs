@@ -2,7 +2,7 @@
 
 use super::review::Request;
 use crate::etcd::{self, Etcd, GROUP, Int32, Slot, Spec, Text, VERSION};
-use crate::rules::quoted;
+use crate::text::quoted;
 
 /// A question about an Etcd.
 #[derive(Debug)]

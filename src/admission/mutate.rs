@@ -2,7 +2,8 @@
 
 use super::patch::{Operation, pointer};
 use crate::etcd::{Bootstrap, Etcd, EtcdConfig, Slot, Text};
-use crate::rules::{Address, AddressValue, CANONICAL_URL, Warning, canonical, quoted, shortened};
+use crate::rules::{Address, AddressValue, CANONICAL_URL, Warning, canonical};
+use crate::text::{quoted, shortened};
 use jsonptr::Token;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -8,7 +8,8 @@ use super::policy::{Audited, Enforcement, Policy};
 use super::review::{NoReview, Request};
 use super::stored::judge_scale;
 use crate::audit::{Decision, Finding, Object, Record, Stage, User};
-use crate::rules::{self, NOT_JUDGED, Verdict, View, Violation, Warning, escaped, shortened};
+use crate::rules::{self, NOT_JUDGED, Verdict, View, Violation, Warning};
+use crate::text::{escaped, shortened};
 use serde_json::Value;
 use std::time::Duration;
 

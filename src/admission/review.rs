@@ -156,5 +156,5 @@ impl<'a> Review<'a> {
 }
 
 fn shown(slot: &Slot<Text<'_>>) -> String {
-    slot.text().map_or_else(|| "missing".to_owned(), crate::rules::quoted)
+    slot.text().map_or_else(|| "missing".to_owned(), crate::text::quoted)
 }

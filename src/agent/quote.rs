@@ -1,23 +1,13 @@
 //! What others said, as it may stand in a message: without control characters, bounded, its end kept.
 
+use crate::text::escaped;
+
 /// Longest quotation, in bytes.
 const QUOTED_MAX: usize = 1024;
 
-/// Characters that turn the direction of text, or hide.
-const fn is_hidden(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
 /// The end of a text, with what is not to be seen escaped.
 pub fn quote(text: &str) -> String {
-    let mut escaped = String::new();
-    for character in text.trim().chars() {
-        if character.is_control() || is_hidden(character) {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
-        }
-    }
+    let escaped = escaped(text.trim());
     if escaped.len() <= QUOTED_MAX {
         return escaped;
     }

@@ -101,7 +101,7 @@ impl Address {
     pub fn with_port(text: &str) -> Result<Self, Fault> {
         let address = Self::read(text)?;
         if address.port.is_none() {
-            return Err(Fault::NoPort(super::text::shortened(text, super::text::VALUE_MAX)));
+            return Err(Fault::NoPort(crate::text::shortened(text, crate::text::VALUE_MAX)));
         }
         Ok(address)
     }
@@ -230,7 +230,7 @@ fn https(scheme: &str) -> Result<bool, Fault> {
     } else if scheme.eq_ignore_ascii_case("http") {
         Ok(false)
     } else {
-        Err(Fault::Scheme(super::text::shortened(scheme, 32)))
+        Err(Fault::Scheme(crate::text::shortened(scheme, 32)))
     }
 }
 
@@ -239,7 +239,7 @@ fn check_tail(tail: &str) -> Result<(), Fault> {
         None => Ok(()),
         Some('?') => Err(Fault::Query),
         Some('#') => Err(Fault::Fragment),
-        Some(_) => Err(Fault::Path(super::text::shortened(tail, 64))),
+        Some(_) => Err(Fault::Path(crate::text::shortened(tail, 64))),
     }
 }
 
@@ -269,18 +269,18 @@ fn is_bare_ipv6(authority: &str) -> bool {
 }
 
 fn not_ipv6(host: &str) -> Fault {
-    Fault::NotIpv6(super::text::shortened(host, 64))
+    Fault::NotIpv6(crate::text::shortened(host, 64))
 }
 
 fn read_port(text: &str) -> Result<u16, Fault> {
     let bare = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
     let port = text.parse().ok().filter(|_| bare);
-    port.ok_or_else(|| Fault::Port(super::text::shortened(text, 32)))
+    port.ok_or_else(|| Fault::Port(crate::text::shortened(text, 32)))
 }
 
 /// An IPv6 address in brackets, an IPv4 address in full, or a DNS name in lower case.
 fn read_host(text: &str) -> Result<Host<String>, Fault> {
-    let shown = || super::text::shortened(text, 64);
+    let shown = || crate::text::shortened(text, 64);
     if text.is_empty() {
         return Err(Fault::NoHost);
     }

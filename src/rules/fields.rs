@@ -1,9 +1,9 @@
 //! From the resource's own field checks to violations: the one converter.
 
 use super::report::{Cause, Report};
-use super::text::quoted;
 use crate::etcd::checks::CAUSE;
 use crate::etcd::{Etcd, json_name};
+use crate::text::quoted;
 use serde_json::Value;
 use std::borrow::Cow;
 use validator::{Validate, ValidationError, ValidationErrors, ValidationErrorsKind};

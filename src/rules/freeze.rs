@@ -4,9 +4,9 @@
 use super::change::{Change, first_missing};
 use super::report::Report;
 use super::size::replicas_changed;
-use super::text::quoted;
 use super::view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, View, is_on};
 use crate::etcd::{Bootstrap, Int32, Slot, Tls};
+use crate::text::quoted;
 use std::collections::HashMap;
 
 /// An existing cluster can be named at creation only.

@@ -3,8 +3,8 @@
 use super::change::Change;
 use super::report::Report;
 use super::settings::Settings;
-use super::text::quoted;
 use super::view::View;
+use crate::text::quoted;
 
 const FIELD: &str = "spec.etcd.image";
 

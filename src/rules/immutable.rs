@@ -2,8 +2,8 @@
 
 use super::change::Change;
 use super::report::Report;
-use super::text::quoted;
 use crate::etcd::{Slot, Spec, Text};
+use crate::text::quoted;
 
 /// `spec.memberNamePrefix`.
 pub(super) fn member_name_prefix_immutable(change: &Change<'_>, report: &mut Report) {

@@ -25,7 +25,6 @@ mod source;
 mod source_names;
 mod source_urls;
 mod status;
-mod text;
 mod view;
 mod warnings;
 
@@ -36,7 +35,6 @@ pub(crate) use image::Minor;
 pub use judge::{Request, Verdict, judge};
 pub use report::{Cause, Report, Violation, Warning};
 pub use settings::Settings;
-pub use text::{VALUE_MAX, escaped, quoted, shortened};
 pub use view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View};
 pub use warnings::{CANONICAL_URL, MORE_WARNINGS, NOT_JUDGED, WARNINGS, WarningCheck, WarningRule};
 

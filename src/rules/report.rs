@@ -1,6 +1,6 @@
 //! What rules report: violations, and warnings.
 
-use super::text::{escaped, quoted, shortened};
+use crate::text::{escaped, quoted, shortened};
 use std::collections::HashMap;
 use std::fmt::{self, Display, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -272,7 +272,7 @@ impl Report {
 
     /// A value has another JSON type than its field.
     pub fn type_invalid(&mut self, field: impl Display, shown: &str, detail: impl Display) -> &mut Self {
-        let text = escaped(&shortened(shown, super::text::VALUE_MAX));
+        let text = escaped(&shortened(shown, crate::text::VALUE_MAX));
         self.add(Cause::TypeInvalid, &field, &text, shown.to_owned(), &detail)
     }
 

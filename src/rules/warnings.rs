@@ -11,10 +11,10 @@ use super::object::NAME_MAX;
 use super::report::Warning;
 use super::settings::Settings;
 use super::source_urls::by_address;
-use super::text::quoted;
 use super::view::View;
 use crate::etcd::checks::{Duration, Quantity, Schedule};
 use crate::etcd::{Bootstrap, IntOrText, Slot, Store, Text};
+use crate::text::quoted;
 
 /// One kind of warning.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::roll::current_revision;
 use super::{End, Forming, Roll, Work, time};
 use crate::etcd::BOOTSTRAPPED;
 use crate::member::ClusterId;
-use crate::rules::{escaped, shortened};
+use crate::text::{escaped, shortened};
 
 /// Longest message, in characters: escaped, it stays below 8 KiB.
 const MESSAGE_MAX: usize = 2000;

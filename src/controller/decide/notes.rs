@@ -56,7 +56,7 @@ fn note(reason: &str, action: &'static str, text: String) -> Note {
 fn bounded(mut note: Note) -> Note {
     while note.text.len() > TEXT_MAX {
         let shorter = note.text.chars().count().saturating_sub(note.text.len() - TEXT_MAX).max(1);
-        note.text = crate::rules::shortened(&note.text, shorter);
+        note.text = crate::text::shortened(&note.text, shorter);
     }
     note
 }
