@@ -25,21 +25,7 @@ const REWORDED: Duration = Duration::from_secs(30);
 impl Reporter {
     /// For a member that has just begun; `etcd` is the Etcd's UID.
     pub fn new(api: ApiServer, etcd: String, name: String) -> Self {
-        let report = Report {
-            etcd,
-            started: now(),
-            name,
-            etcd_version: None,
-            volume: member::Volume::Empty,
-            id: None,
-            cluster: None,
-            role: None,
-            members: Vec::new(),
-            took: None,
-            left: false,
-            waiting: None,
-        };
-        Self { api, report, written: None }
+        Self { api, report: Report::new(etcd, now(), name), written: None }
     }
 
     /// What it will say.
@@ -172,20 +158,8 @@ mod tests {
 
     fn report(why: Why, message: &str) -> Report {
         let waiting = Waiting { why, message: message.to_owned(), since: String::new() };
-        Report {
-            etcd: "uid-1".to_owned(),
-            started: String::new(),
-            name: "main-0".to_owned(),
-            etcd_version: None,
-            volume: member::Volume::Empty,
-            id: None,
-            cluster: None,
-            role: None,
-            members: Vec::new(),
-            took: None,
-            left: false,
-            waiting: Some(waiting),
-        }
+        let report = Report::new("uid-1".to_owned(), String::new(), "main-0".to_owned());
+        Report { waiting: Some(waiting), ..report }
     }
 
     #[test]

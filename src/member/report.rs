@@ -146,6 +146,24 @@ impl Report {
     /// Longest report that is read, in bytes.
     pub const BYTES_MAX: usize = 4096;
 
+    /// Of a member that has just begun: nothing is known of it, and its volume counts as empty.
+    pub const fn new(etcd: String, started: String, name: String) -> Self {
+        Self {
+            etcd,
+            started,
+            name,
+            etcd_version: None,
+            volume: Volume::Empty,
+            id: None,
+            cluster: None,
+            role: None,
+            members: Vec::new(),
+            took: None,
+            left: false,
+            waiting: None,
+        }
+    }
+
     /// Reads an annotation. The error says what is wrong with it.
     pub fn read(annotation: &str) -> Result<Self, String> {
         if annotation.len() > Self::BYTES_MAX {
@@ -210,20 +228,7 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        Report {
-            etcd: "5d1c".to_owned(),
-            started: "2026-11-29T20:00:00Z".to_owned(),
-            name: "main-0".to_owned(),
-            etcd_version: None,
-            volume: Volume::Empty,
-            id: None,
-            cluster: None,
-            role: None,
-            members: Vec::new(),
-            took: None,
-            left: false,
-            waiting: None,
-        }
+        Report::new("5d1c".to_owned(), "2026-11-29T20:00:00Z".to_owned(), "main-0".to_owned())
     }
 
     fn waiting(message: &str, since: &str) -> Waiting {

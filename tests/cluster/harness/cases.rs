@@ -124,7 +124,8 @@ fn flags(folder: &Path) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-fn without_what_the_server_fills_in(object: &Value) -> Value {
+/// As somebody would have written it.
+pub(super) fn without_what_the_server_fills_in(object: &Value) -> Value {
     let mut object = object.clone();
     for field in [
         "uid",

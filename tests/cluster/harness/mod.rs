@@ -8,6 +8,7 @@ pub mod api;
 mod audit;
 mod bed;
 pub mod cases;
+pub mod druid;
 pub mod installed;
 mod kubectl;
 mod load;

@@ -9,6 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::cases::without_what_the_server_fills_in;
 use super::{Namespace, eventually};
 use crate::support::pem::Authority;
 use crate::support::process::{self, Process};
@@ -169,12 +170,7 @@ pub fn mislabelled() -> Value {
 pub fn fixture(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     let review: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let mut object = review["request"]["object"].clone();
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    for filled_in in
-        ["namespace", "uid", "generation", "creationTimestamp", "managedFields", "resourceVersion"]
-    {
-        metadata.remove(filled_in);
-    }
+    let mut object = without_what_the_server_fills_in(&review["request"]["object"]);
+    object["metadata"].as_object_mut().unwrap().remove("namespace");
     object
 }

@@ -2,14 +2,12 @@
 //! only admits.
 
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::harness::api::{Answer, Api, Content, ETCDS};
 use crate::harness::installed::with_image;
-use crate::harness::{Installed, Options};
+use crate::harness::{Installed, Options, druid};
 
 /// How often the controller comes by in this scenario: it does so every 15 s.
 const ROUNDS: usize = 20;
@@ -17,19 +15,9 @@ const ROUNDS: usize = 20;
 const CONTROLLER: &str = "system:serviceaccount:druid-system:etcd-druid";
 const FINALIZER: &str = "druid.gardener.cloud/etcd-druid";
 
-/// etcd-druid's own files, where they are laid beside the project.
-fn druid() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/druid");
-    if !folder.is_dir() {
-        writeln!(std::io::stderr(), "skipped: etcd-druid's definition and examples are not at hand").unwrap();
-        return None;
-    }
-    Some(folder)
-}
-
 #[test]
 fn etcd_druid_s_examples_are_accepted_and_its_controller_is_let_write() {
-    let Some(druid) = druid() else { return };
+    let Some(druid) = druid::data() else { return };
     let Some(bed) = with_image(&Options::default()) else { return };
     let installed = Installed { bed };
     let bed = &installed.bed;

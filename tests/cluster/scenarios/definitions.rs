@@ -1,20 +1,14 @@
 //! The custom resource definition over another one that is already there.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::harness::api::{Answer, Api, ETCDS};
-use crate::harness::{Bed, eventually};
+use crate::harness::{Bed, druid, eventually};
 use std::time::Duration;
-
-/// Where etcd-druid's data is laid beside the project, if it is.
-fn druid(file: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/druid").join(file);
-    path.exists().then_some(path)
-}
 
 fn definition(strength: &str) -> String {
     let output =
@@ -52,10 +46,8 @@ fn serves_defaults(api: &Api, path: &str) {
 /// old definition again.
 #[test]
 fn what_is_stored_lives_on_under_a_newer_definition() {
-    let Some(file) = druid("crd-etcds_without_cel.yaml") else {
-        eprintln!("skipped: etcd-druid's definition is not at hand");
-        return;
-    };
+    let Some(druid) = druid::data() else { return };
+    let file = druid.join("crd-etcds_without_cel.yaml");
     let Some(bed) = Bed::control_plane("1.36") else { return };
     let api = bed.api();
     let old = fs::read_to_string(file).unwrap();
@@ -86,10 +78,8 @@ fn what_is_stored_lives_on_under_a_newer_definition() {
 /// etcd-druid's own examples, under the full definition alone.
 #[test]
 fn etcd_druids_examples_apply_unchanged() {
-    let Some(examples) = druid("examples") else {
-        eprintln!("skipped: etcd-druid's examples are not at hand");
-        return;
-    };
+    let Some(druid) = druid::data() else { return };
+    let examples = druid.join("examples");
     let Some(bed) = Bed::control_plane("1.36") else { return };
     install(&bed, &definition("full"));
     let files: Vec<PathBuf> = fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).collect();

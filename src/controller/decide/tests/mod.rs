@@ -52,19 +52,11 @@ fn waits(why: Why) -> Option<Waiting> {
 }
 
 fn report(ordinal: u32) -> Report {
+    let started = "2026-11-29T20:00:00Z".to_owned();
     Report {
-        etcd: UID.to_owned(),
-        started: "2026-11-29T20:00:00Z".to_owned(),
-        name: format!("main-{ordinal}"),
         etcd_version: Some("3.6.4".to_owned()),
-        volume: Volume::Empty,
-        id: None,
-        cluster: None,
-        role: None,
-        members: Vec::new(),
-        took: None,
-        left: false,
         waiting: waits(Why::NoWord),
+        ..Report::new(UID.to_owned(), started, format!("main-{ordinal}"))
     }
 }
 

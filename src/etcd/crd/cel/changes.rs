@@ -1,7 +1,7 @@
 //! What can't be changed. The join's state is in the status, so that most of these stand at the root; none of them
 //! can fail where neither spec nor status changes.
 
-use super::fragments::{BOOTSTRAP, has, matches, not_joining, same_urls, urls_within};
+use super::fragments::{ADVERTISED, BOOTSTRAP, has, matches, not_joining, same_urls, urls_within};
 use super::{Validation, literal};
 
 const UNTIL: &str = "before the join is complete (condition BootstrappedWithExistingCluster is True)";
@@ -152,21 +152,23 @@ fn bootstrap_settings_frozen() -> Vec<Validation> {
 /// The order of the entries makes no difference; no list and an empty one are the same, and an entry without a name
 /// is none.
 fn same_advertised() -> String {
-    const LIST: &str = "spec.etcd.additionalAdvertisePeerURLs";
     let named = |object: &str| {
-        format!("({} ? {object}.{LIST}.filter(m, has(m.memberName)).size() : 0)", has(object, LIST))
+        format!(
+            "({} ? {object}.{ADVERTISED}.filter(m, has(m.memberName)).size() : 0)",
+            has(object, ADVERTISED)
+        )
     };
     let found = format!(
-        "oldSelf.{LIST}.exists(o, has(o.memberName) && o.memberName == m.memberName && has(o.urls) == has(m.urls) && \
+        "oldSelf.{ADVERTISED}.exists(o, has(o.memberName) && o.memberName == m.memberName && has(o.urls) == has(m.urls) && \
          (!has(m.urls) || {}))",
         same_urls("o.urls", "m.urls")
     );
     format!(
-        "{} == {} && (!{} || !{} || self.{LIST}.all(m, !has(m.memberName) || {found}))",
+        "{} == {} && (!{} || !{} || self.{ADVERTISED}.all(m, !has(m.memberName) || {found}))",
         named("self"),
         named("oldSelf"),
-        has("self", LIST),
-        has("oldSelf", LIST)
+        has("self", ADVERTISED),
+        has("oldSelf", ADVERTISED)
     )
 }
 

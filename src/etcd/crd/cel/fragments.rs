@@ -8,6 +8,8 @@ use crate::etcd::BOOTSTRAPPED;
 
 /// Path of the existing cluster.
 pub(super) const BOOTSTRAP: &str = "spec.etcd.bootstrapWithExistingCluster";
+/// Path of the target's own further peer URLs.
+pub(super) const ADVERTISED: &str = "spec.etcd.additionalAdvertisePeerURLs";
 
 /// Whether a field and everything above it is there: `has(o.spec) && has(o.spec.etcd)`.
 pub(super) fn has(object: &str, path: &str) -> String {

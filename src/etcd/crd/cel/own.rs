@@ -1,9 +1,7 @@
 //! What must not be the Etcd's own, and what must be: at the root, where its name is.
 
-use super::fragments::{BOOTSTRAP, has, is_plain, matches, unchanged, with_plain};
+use super::fragments::{ADVERTISED, BOOTSTRAP, has, is_plain, matches, unchanged, with_plain};
 use super::{Validation, literal};
-
-const ADVERTISED: &str = "spec.etcd.additionalAdvertisePeerURLs";
 
 pub(super) fn validations() -> Vec<Validation> {
     vec![

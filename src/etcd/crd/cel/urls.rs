@@ -1,10 +1,9 @@
 //! URLs: of the existing cluster, and the target's own further ones.
 
-use super::fragments::{has, is_plain, matches, quoted, unchanged, with_plain};
+use super::fragments::{ADVERTISED, has, is_plain, matches, quoted, unchanged, with_plain};
 use super::{Reason, Validation, literal};
 
 const MEMBERS: &str = "spec.etcd.bootstrapWithExistingCluster.members";
-const ADVERTISED: &str = "spec.etcd.additionalAdvertisePeerURLs";
 
 /// The three lists of URLs.
 struct Urls {
