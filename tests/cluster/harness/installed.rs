@@ -1,4 +1,5 @@
-//! The product on a bed of its own, as administrators install it: the image, the resource, the manifests.
+//! The product on a bed of its own, as administrators install it: the image, the resource, the manifests. Scenarios
+//! that are about admission have it without its loop, or every Etcd that they create became running members.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ pub const HOME: &str = "etcd-warden";
 /// The longest that a rollout takes: two pods, each drained for ten seconds.
 const ROLLOUT: Duration = Duration::from_mins(2);
 
+/// The manifests, without the loop.
+const JUDGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/manifests/admission-only");
+
 /// A bed on which the server judges.
 pub struct Installed {
     pub bed: Bed,
@@ -25,18 +29,31 @@ impl Installed {
     /// The one of this process, on two nodes: for scenarios that change nothing of it which others would notice.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Installed>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::with(&Options { two_nodes: true, ..Options::default() })).as_ref()
+        SHARED
+            .get_or_init(|| Self::with(&Options { two_nodes: true, ..Options::default() }, JUDGING))
+            .as_ref()
+    }
+
+    /// The one of this process whose loop works: for scenarios that leave its servers alone, each with Etcds of its own.
+    pub fn looping() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Installed>> = OnceLock::new();
+        SHARED.get_or_init(Self::start_looping).as_ref()
+    }
+
+    /// One with its loop that a scenario may do anything to.
+    pub fn start_looping() -> Option<Self> {
+        Self::with(&Options::default(), &manifests("standalone"))
     }
 
     /// One that a scenario may do anything to.
     pub fn start() -> Option<Self> {
-        Self::with(&Options::default())
+        Self::with(&Options::default(), JUDGING)
     }
 
-    fn with(options: &Options<'_>) -> Option<Self> {
+    fn with(options: &Options<'_>, server: &str) -> Option<Self> {
         let installed = Self { bed: with_image(options)? };
         installed.apply("crd");
-        installed.apply("standalone");
+        installed.bed.kubectl(&["apply", "--kustomize", server]).ok();
         installed.judges();
         Some(installed)
     }
@@ -155,11 +172,13 @@ pub fn manifests(folder: &str) -> String {
     format!("{}/manifests/{folder}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The image that `manifests/image/build` has made; says once where there is none.
+/// The image that `manifests/image/build` has made, or another one that `ETCD_WARDEN_IMAGE` names; says once where there
+/// is none.
 fn image() -> Option<&'static Path> {
     static IMAGE: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = IMAGE.get_or_init(|| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/image/etcd-warden.tar");
+        let path = std::env::var_os("ETCD_WARDEN_IMAGE").map_or(path, PathBuf::from);
         if path.exists() {
             return Some(path);
         }
