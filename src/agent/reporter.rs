@@ -54,8 +54,12 @@ impl Reporter {
 
     /// The members, as a fresh list has them.
     pub fn members(&mut self, members: &[Member]) {
-        let listed =
-            |member: &Member| Listed { id: member.id, name: member.name.clone(), learner: member.learner, unwell: false };
+        let listed = |member: &Member| Listed {
+            id: member.id,
+            name: member.name.clone(),
+            learner: member.learner,
+            unwell: false,
+        };
         self.report.members = members.iter().map(listed).collect();
         self.report.members.sort_by_key(|member| member.id);
     }

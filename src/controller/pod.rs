@@ -113,12 +113,6 @@ impl Pod {
         self.report().is_some_and(|report| report.left)
     }
 
-    /// Whether a word that it holds is used.
-    pub fn used_its_word(&self) -> bool {
-        let (Some(Word::Form(word)), Some(report)) = (&self.word, self.report()) else { return false };
-        report.took.as_ref() == Some(&word.token)
-    }
-
     /// Why it isn't as far as a member should be, for a person; nothing where it says nothing of the kind.
     pub fn waits_for(&self) -> Option<String> {
         let what = match &self.said {

@@ -7,12 +7,12 @@ use super::super::join::{Join, clusters, join};
 use super::super::members::members;
 use super::super::pod::Pod;
 use super::super::render::selector;
-use super::super::status::{Condition, LastError, Snapshot, Status};
+use super::super::status::{Condition, LastError, LastOperation, Snapshot, Status};
 use super::super::supported::not_carried_out;
 use super::roll::current_revision;
 use super::{End, Forming, Roll, Work, time};
 use crate::etcd::BOOTSTRAPPED;
-use crate::member::ClusterId;
+use crate::member::{ClusterId, Volume};
 use crate::text::{escaped, shortened};
 
 /// Longest message, in characters: escaped, it stays below 8 KiB.
@@ -33,11 +33,13 @@ fn finding(status: &'static str, reason: &'static str, message: impl Into<String
 type Check = fn(&Facts<'_>, &Work<'_>) -> Option<Finding>;
 
 /// Every condition that the loop writes. Others' are left as they are.
-const CONDITIONS: [(&str, Check); 7] = [
+const CONDITIONS: [(&str, Check); 9] = [
     ("AllMembersReady", all_members_ready),
     ("AllMembersUpdated", all_members_updated),
+    ("BackupReady", backup_ready),
     (BOOTSTRAPPED, bootstrapped),
     ("ClusterIDMismatch", cluster_id_mismatch),
+    ("DataVolumesReady", data_volumes_ready),
     ("Left", left),
     ("Ready", ready),
     ("Supported", supported),
@@ -52,6 +54,7 @@ pub(super) fn status(facts: &Facts<'_>, work: &Work<'_>) -> Status {
     if work.is_applied {
         status.observed_generation = Some(facts.etcd.generation);
     }
+    status.last_operation = Some(last_operation(facts, work));
     if let Forming::Record(attempt) = work.forming {
         status.forming_attempt = Some(attempt);
     }
@@ -121,6 +124,30 @@ fn condition(kind: &str, found: &Finding, before: Option<&Condition>, now: &str)
         last_transition_time: since.unwrap_or_else(|| now.to_owned()),
         last_update_time: now.to_owned(),
     }
+}
+
+/// What the loop is at: whether every object stands as it should; how the members are is told by conditions.
+fn last_operation(facts: &Facts<'_>, work: &Work<'_>) -> LastOperation {
+    let (kind, what) =
+        if facts.etcd.is_terminating { ("Delete", "deletion") } else { ("Reconcile", "reconciliation") };
+    let (state, description) = match (work.problems.is_empty(), work.is_applied) {
+        (false, _) => ("Error", format!("{what} failed, and is tried again: see status.lastErrors")),
+        (true, true) => ("Succeeded", "every object stands as the spec wants it".to_owned()),
+        (true, false) => ("Processing", format!("{what} is in progress")),
+    };
+    let operation = LastOperation {
+        kind: kind.to_owned(),
+        state: state.to_owned(),
+        description,
+        run_id: format!("generation-{}", facts.etcd.generation),
+        last_update_time: String::new(),
+    };
+    // A time alone is no reason to write.
+    let before = facts.etcd.status.last_operation.as_ref();
+    let same = before
+        .filter(|before| LastOperation { last_update_time: String::new(), ..(*before).clone() } == operation);
+    let at = same.map_or_else(|| time(facts.now), |before| before.last_update_time.clone());
+    LastOperation { last_update_time: at, ..operation }
 }
 
 fn last_errors(facts: &Facts<'_>, work: &Work<'_>) -> Vec<LastError> {
@@ -218,13 +245,49 @@ fn all_members_updated(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
     let current = current_revision(&set.object).is_some() && up_to_date(facts) == count(facts.pods.len());
     Some(match &work.roll {
         Roll::Waits(why) => finding("False", "NotAllMembersUpdated", format!("waits: {why}")),
-        Roll::Replace(pod) => {
-            finding("False", "NotAllMembersUpdated", format!("{} is being replaced", pod.name))
+        Roll::Replace(pod, because) => {
+            finding("False", "NotAllMembersUpdated", format!("{} is being replaced: {because}", pod.name))
         }
         Roll::Nothing if work.set_stands && current => {
             finding("True", "AllMembersUpdated", "every pod is as the spec wants it")
         }
         Roll::Nothing => finding("False", "NotAllMembersUpdated", "the last change is being carried out"),
+    })
+}
+
+/// Where a store is named, somebody counts on backups.
+fn backup_ready(facts: &Facts<'_>, _: &Work<'_>) -> Option<Finding> {
+    let store = facts.etcd.spec.backup.get("store")?;
+    (!store.is_null()).then(|| {
+        finding(
+            "False",
+            "NotCarriedOut",
+            "no backups are taken: take them otherwise, by etcdctl snapshot save",
+        )
+    })
+}
+
+/// A container that runs has its volume, and the agent says what is in it.
+#[allow(clippy::unnecessary_wraps, reason = "one of a table")]
+fn data_volumes_ready(facts: &Facts<'_>, _: &Work<'_>) -> Option<Finding> {
+    let wanted = facts.etcd.spec.replicas;
+    if wanted == 0 {
+        return Some(hibernated());
+    }
+    let unreadable = facts.pods.iter().find_map(|pod| match &pod.report()?.volume {
+        Volume::Unreadable(why) => Some(format!("the volume of {}: {why}", pod.name)),
+        Volume::Empty | Volume::Data { .. } => None,
+    });
+    if let Some(unreadable) = unreadable {
+        return Some(finding("False", "VolumeUnreadable", unreadable));
+    }
+    let seen = |ordinal: &u32| facts.pod(*ordinal).is_some_and(|pod| pod.report().is_some());
+    let unseen = (0..wanted).filter(|ordinal| !seen(ordinal));
+    let unseen: Vec<String> = unseen.map(|ordinal| format!("{}-{ordinal}", facts.etcd.name)).collect();
+    Some(if unseen.is_empty() {
+        finding("True", "VolumesMounted", format!("all {wanted} volumes are mounted and readable"))
+    } else {
+        finding("Unknown", "NotReported", format!("no word yet of the volumes of {}", unseen.join(", ")))
     })
 }
 

@@ -35,6 +35,18 @@ pub(in crate::controller) fn end<'a>(facts: &Facts<'a>) -> End<'a> {
     objects(facts)
 }
 
+/// Members that nobody takes out of somebody else's cluster, since its quorum is given up.
+pub(in crate::controller) fn left_behind(facts: &Facts<'_>) -> Option<String> {
+    if !is_combined(facts) || !facts.etcd.gives_up_quorum() {
+        return None;
+    }
+    let staying = facts.etcd.status.members.iter().filter(|member| stays(facts, &member.name));
+    let named =
+        staying.map(|member| format!("{} ({})", member.name, member.id.as_deref().unwrap_or("no id")));
+    let named = named.collect::<Vec<_>>().join(", ");
+    (!named.is_empty()).then_some(named)
+}
+
 /// Whether its members are, or may be, members of somebody else's cluster.
 fn is_combined(facts: &Facts<'_>) -> bool {
     facts.sources() > 0 && !facts.etcd.status.members.is_empty()

@@ -1,5 +1,6 @@
 //! What is told as events: each step of a cluster's life, once.
 
+use super::super::kind::Kind;
 use super::super::status::{Condition, Member, Status};
 use super::Step;
 
@@ -28,7 +29,8 @@ const TOLD: [(&str, &str); 5] = [
 /// Longest text of an event that the API server takes is 1,024 bytes; escaped characters are counted in.
 const TEXT_MAX: usize = 900;
 
-pub(super) fn notes(before: &Status, after: &Status, steps: &[Step]) -> Vec<Note> {
+/// `left_behind`: members that stay in somebody else's cluster.
+pub(super) fn notes(before: &Status, after: &Status, steps: &[Step], left_behind: Option<&str>) -> Vec<Note> {
     let conditions = TOLD.iter().filter_map(|(kind, good)| condition(before, after, kind, good));
     let members = after
         .members
@@ -45,8 +47,18 @@ pub(super) fn notes(before: &Status, after: &Status, steps: &[Step]) -> Vec<Note
     let errors = after.last_errors.iter().filter(|error| !before.last_errors.contains(error));
     let errors = errors
         .map(|error| Note { is_warning: true, ..note(&error.code, "Reconcile", error.description.clone()) });
+    // Their pods go with the StatefulSet, which is deleted once.
+    let go = |step: &Step| matches!(step, Step::Delete { kind: Kind::StatefulSet, .. });
+    let given_up = left_behind.filter(|_| steps.iter().any(go)).map(given_up);
     let steps = steps.iter().filter_map(step);
-    conditions.chain(members).chain(attempt).chain(errors).chain(steps).map(bounded).collect()
+    conditions.chain(members).chain(attempt).chain(errors).chain(steps).chain(given_up).map(bounded).collect()
+}
+
+fn given_up(members: &str) -> Note {
+    let text = format!(
+        "the quorum is given up: {members} stay in the cluster's list as dead members; where the cluster lives on,          remove each: etcdctl member remove ID"
+    );
+    Note { is_warning: true, ..note("QuorumGivenUp", "Leave", text) }
 }
 
 fn note(reason: &str, action: &'static str, text: String) -> Note {
@@ -91,8 +103,8 @@ fn joined(before: Option<&Member>, member: &Member) -> Option<Note> {
 fn step(step: &Step) -> Option<Note> {
     Some(match step {
         Step::Record(cluster) => note("ClusterRecorded", "Record", format!("the cluster has id {cluster}")),
-        Step::Replace(pod) => {
-            note("PodReplaced", "Update", format!("{} is replaced: the spec has changed", pod.name))
+        Step::Replace { pod, because } => {
+            note("PodReplaced", "Update", format!("{} is replaced: {because}", pod.name))
         }
         Step::Tell(pod, leave) => note(
             "MemberLeaves",

@@ -58,7 +58,7 @@ impl Term {
                 self.apply(etcd, *kind, name, uid.as_deref(), object).await
             }
             Step::Delete { kind, name, uid } => self.delete(etcd, *kind, name, uid).await,
-            Step::Replace(pod) => self.replace(etcd, pod).await,
+            Step::Replace { pod, .. } => self.replace(etcd, pod).await,
             Step::Give(pod, form) => self.annotate(etcd, pod, FORM, json!(form).to_string().into()).await,
             Step::TakeBack(pod) => self.annotate(etcd, pod, FORM, Value::Null).await,
             Step::Tell(pod, leave) => self.annotate(etcd, pod, LEAVE, json!(leave).to_string().into()).await,
@@ -167,7 +167,7 @@ impl Term {
         target.call(api.create(&PostParams::default(), &record)).await.map(drop)
     }
 
-    async fn tell(&self, etcd: &Etcd, notes: &[Note]) {
+    pub(super) async fn tell(&self, etcd: &Etcd, notes: &[Note]) {
         let about = ObjectReference {
             api_version: Some(format!("{GROUP}/{VERSION}")),
             kind: Some(KIND.to_owned()),
@@ -255,7 +255,7 @@ fn code(step: &Step) -> String {
         Step::Hold | Step::Release => "FINALIZER",
         Step::Apply { kind, .. } => return format!("ERR_SYNC_{}", kind.name().to_uppercase()),
         Step::Delete { kind, .. } => return format!("ERR_DELETE_{}", kind.name().to_uppercase()),
-        Step::Replace(_) => "REPLACE_POD",
+        Step::Replace { .. } => "REPLACE_POD",
         Step::Give(..) | Step::TakeBack(_) | Step::Tell(..) => "PATCH_POD",
         Step::Record(_) => "RECORD_CLUSTER",
     };

@@ -13,7 +13,11 @@ pub fn secrets(shop: &Namespace<'_>, etcd: &str, authority: &Authority) {
     let namespace = &shop.name;
     let mut hosts: Vec<String> =
         (0..5).map(|ordinal| format!("{etcd}-{ordinal}.{etcd}-peer.{namespace}.svc")).collect();
-    hosts.extend([format!("{etcd}-client"), format!("{etcd}-client.{namespace}.svc"), "localhost".to_owned()]);
+    hosts.extend([
+        format!("{etcd}-client"),
+        format!("{etcd}-client.{namespace}.svc"),
+        "localhost".to_owned(),
+    ]);
     let (server, client) = (authority.sign_hosts(&hosts), authority.sign("client"));
     let items = [
         secret("ca", &[("ca.crt", &authority.pem)]),

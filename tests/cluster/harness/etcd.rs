@@ -68,7 +68,8 @@ impl<'a> Etcd<'a> {
     }
 
     fn path(&self, resource: &str, name: &str) -> String {
-        let group = if resource.starts_with("etcds") { format!("{ETCDS}/v1alpha1") } else { "/api/v1".to_owned() };
+        let group =
+            if resource.starts_with("etcds") { format!("{ETCDS}/v1alpha1") } else { "/api/v1".to_owned() };
         format!("{group}/namespaces/{}/{resource}/{name}", self.shop.name)
     }
 
@@ -160,7 +161,8 @@ impl<'a> Etcd<'a> {
             let object = self.object();
             if object.is_null() { Ok(()) } else { Err(object["status"]["conditions"].to_string()) }
         });
-        let kinds = "statefulsets,pods,services,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets";
+        let kinds =
+            "statefulsets,pods,services,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets";
         let label = format!("--selector=app.kubernetes.io/part-of={}", self.name);
         eventually(SOON, "nothing of it is left", || {
             let left = self.shop.kubectl(&["get", kinds, &label, "--output=name"]).ok();

@@ -23,8 +23,8 @@ mod writer;
 
 pub use audit::{Mark, Write};
 pub use bed::{Bed, FOLDER, Options, can_be_had, is_long};
-pub use installed::Installed;
 pub use etcd::{Etcd, IMAGE_3_5, IMAGE_3_6, Listed, spec};
+pub use installed::Installed;
 pub use kubectl::Output;
 pub use load::Load;
 pub use namespace::Namespace;

@@ -38,7 +38,8 @@ impl<'a> Writer<'a> {
             }
             volumes.push(json!({"name": "tls", "secret": {"secretName": secret}}));
         }
-        let mounts: Vec<Value> = volumes.iter().map(|_| json!({"name": "tls", "mountPath": "/tls"})).collect();
+        let mounts: Vec<Value> =
+            volumes.iter().map(|_| json!({"name": "tls", "mountPath": "/tls"})).collect();
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "writer"},
             "spec": {
@@ -76,7 +77,9 @@ impl<'a> Writer<'a> {
             self.shop.exec("writer", &["cat", "/tmp/ended"]).attempt()
         });
         let acknowledged = self.acknowledged();
-        let there = eventually(SOON, "what was written is read", || read(&["get", "written/", "--prefix", "--keys-only"]));
+        let there = eventually(SOON, "what was written is read", || {
+            read(&["get", "written/", "--prefix", "--keys-only"])
+        });
         let there: BTreeSet<u32> =
             there.lines().filter_map(|line| line.strip_prefix("written/")?.parse().ok()).collect();
         let lost: Vec<_> = acknowledged.difference(&there).collect();

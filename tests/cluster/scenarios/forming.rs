@@ -48,16 +48,13 @@ fn three_members_over_tls_keep_identity_and_data_through_restarts_a_lost_disk_an
 }
 
 fn status_says_what_etcd_says(etcd: &Etcd<'_>) {
-    let of_etcd: Vec<(String, String)> = etcd
-        .members(0)
-        .1
-        .into_iter()
-        .map(|member| (member.name, format!("{:x}", member.id)))
-        .collect();
+    let of_etcd: Vec<(String, String)> =
+        etcd.members(0).1.into_iter().map(|member| (member.name, format!("{:x}", member.id))).collect();
     eventually(SOON, "status has the members that etcd has", || {
         let status = etcd.object()["status"].clone();
         let listed = status["members"].as_array().cloned().unwrap_or_default();
-        let text = |member: &serde_json::Value, field: &str| member[field].as_str().unwrap_or_default().to_owned();
+        let text =
+            |member: &serde_json::Value, field: &str| member[field].as_str().unwrap_or_default().to_owned();
         let said: Vec<_> = listed.iter().map(|member| (text(member, "name"), text(member, "id"))).collect();
         if said == of_etcd { Ok(()) } else { Err(status["members"].to_string()) }
     });
@@ -111,11 +108,17 @@ fn an_object_of_somebody_else_is_named_and_never_taken_over() {
         let said = errors[0]["description"].as_str().map(str::to_owned);
         said.ok_or(errors.to_string())
     });
-    assert!(said.contains("ConfigMap \"main-config\"") && said.contains("kubectl delete configmap main-config"), "{said}");
+    assert!(
+        said.contains("ConfigMap \"main-config\"") && said.contains("kubectl delete configmap main-config"),
+        "{said}"
+    );
     let events = shop.kubectl(&["get", "events", "--output=jsonpath={.items[*].reason}"]).ok();
     assert!(events.contains("ERR_FOREIGN_OBJECT"), "{events}");
     assert_eq!(shop.kubectl(&get).ok(), before);
-    assert!(main.object()["status"]["members"].as_array().is_none_or(Vec::is_empty), "nothing is formed meanwhile");
+    assert!(
+        main.object()["status"]["members"].as_array().is_none_or(Vec::is_empty),
+        "nothing is formed meanwhile"
+    );
 
     shop.kubectl(&["delete", "configmap", "main-config"]).ok();
     main.until_ready();
@@ -130,12 +133,11 @@ fn an_object_of_somebody_else_is_named_and_never_taken_over() {
 fn etcds_at_rest_cost_no_write() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let (count, rest) = if crate::harness::is_long() {
-        (200, Duration::from_mins(5))
-    } else {
-        (10, Duration::from_secs(20))
-    };
-    let etcds: Vec<_> = (0..count).map(|number| Etcd::create(&shop, &format!("rests-{number}"), &spec(0, IMAGE_3_6))).collect();
+    let (count, rest) =
+        if crate::harness::is_long() { (200, Duration::from_mins(5)) } else { (10, Duration::from_secs(20)) };
+    let etcds: Vec<_> = (0..count)
+        .map(|number| Etcd::create(&shop, &format!("rests-{number}"), &spec(0, IMAGE_3_6)))
+        .collect();
     for etcd in &etcds {
         eventually(SOON * 5, "it is looked after", || {
             let status = etcd.object()["status"].clone();

@@ -86,7 +86,8 @@ fn two_join_one_cluster_at_the_same_time() {
     source.publish();
     source.until_ready();
     let writer = Writer::start(&shop, "http://src:2379", None);
-    let both = ["c2", "c3"].map(|name| Etcd::create(&shop, name, &joining(2, IMAGE_3_6, &source.bootstrap())));
+    let both =
+        ["c2", "c3"].map(|name| Etcd::create(&shop, name, &joining(2, IMAGE_3_6, &source.bootstrap())));
     for etcd in &both {
         etcd.until("BootstrappedWithExistingCluster", "True", "");
         etcd.until_ready();

@@ -26,7 +26,11 @@ fn a_target_that_is_deleted_in_the_middle_of_its_join_takes_its_members_out_agai
     let c2 = Etcd::create(&shop, "c2", &joining(3, &source));
     eventually(SOON, "a member of three is in the cluster", || {
         let members = c2.object()["status"]["members"].clone();
-        if members.as_array().is_some_and(|members| !members.is_empty()) { Ok(()) } else { Err(members.to_string()) }
+        if members.as_array().is_some_and(|members| !members.is_empty()) {
+            Ok(())
+        } else {
+            Err(members.to_string())
+        }
     });
     let (status, _) = c2.condition("BootstrappedWithExistingCluster");
     assert_eq!(status, "False", "the join was too quick for this");
@@ -56,7 +60,8 @@ fn with_the_source_gone_for_ever_a_target_goes_once_its_quorum_is_given_up() {
     c2.until_gone();
     let events = shop.kubectl(&["get", "events", "--output=json"]).ok();
     let events: Value = serde_json::from_str(&events).unwrap();
-    let told = events["items"].as_array().unwrap().iter().filter(|event| event["reason"] == json!("QuorumGivenUp"));
+    let told =
+        events["items"].as_array().unwrap().iter().filter(|event| event["reason"] == json!("QuorumGivenUp"));
     let told: Vec<&Value> = told.map(|event| &event["message"]).collect();
     let says = |name: &str| told.iter().any(|text| text.as_str().is_some_and(|text| text.contains(name)));
     assert!(says("c2-0"), "{told:?}");

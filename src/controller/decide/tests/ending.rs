@@ -117,9 +117,10 @@ fn a_leave_that_isn_t_safe_waits_and_says_for_what() {
         assert_eq!((status.as_str(), reason.as_str()), ("False", "LeaveInProgress"));
         assert!(message.contains(said), "{said}: {message}");
         world.etcd.annotations.insert(crate::etcd::ALLOW_QUORUM_LOSS.to_owned(), "true".to_owned());
-        assert!(
-            matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]),
-            "{said}"
-        );
+        let decision = world.decide();
+        assert!(matches!(&decision.steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]), "{said}");
+        let told =
+            decision.notes.iter().find(|note| note.reason == "QuorumGivenUp").map(|note| note.text.clone());
+        assert!(told.is_some_and(|told| told.contains("main-0 (0), main-1 (1), main-2 (2)")), "{said}");
     }
 }

@@ -99,13 +99,14 @@ fn while_a_word_is_being_used_no_other_attempt_begins() {
     for pod in &mut world.pods {
         pod.word = Some(Word::Form(form.clone()));
     }
-    of(&mut world.pods[0]).took = Some(form.token);
+    let report = of(&mut world.pods[0]);
+    (report.took, report.waiting) = (Some(form.token), None);
     assert_eq!(world.settle(), []);
     assert_eq!(world.etcd.status.forming_attempt, Some(1));
     let (_, _, message) = world.condition("Ready");
-    assert!(message.contains("delete pod main-0"), "{message}");
-    // A new pod over the same volume holds no word, and starts nothing with the old one.
-    world.pods.iter_mut().for_each(|pod| pod.word = None);
+    assert!(message.contains("main-0 is about to start"), "{message}");
+    // It came to nothing: the volume is empty, and a word is waited for again.
+    of(&mut world.pods[0]).waiting = waits(Why::NoWord);
     assert_eq!(world.decide().status.forming_attempt, Some(2));
 }
 

@@ -82,6 +82,7 @@ fn list(names: &[&str]) -> Vec<Listed> {
         id: MemberId(at as u64),
         name: (*name).to_owned(),
         learner: false,
+        unwell: false,
     };
     names.iter().enumerate().map(member).collect()
 }
@@ -131,6 +132,7 @@ impl World {
     fn running(spec: &Value) -> Self {
         let mut world = Self::new(spec);
         world.pods = (0..world.etcd.spec.replicas).map(voter).collect();
+        world.make();
         world
     }
 
