@@ -127,6 +127,9 @@ fn the_loop_has_its_lease_and_the_servers_own_image() {
     };
     assert_eq!(value("ETCD_WARDEN_AGENT_IMAGE"), image);
     assert_eq!(value("ETCD_WARDEN_CONTROLLER"), "true");
+    // A version that upgrades count on, not one that moves.
+    let etcd = value("ETCD_WARDEN_ETCD_IMAGE");
+    assert!(etcd_warden::rules::Minor::of_image(text(&etcd)).is_some(), "{etcd}");
     let lease = object("components/controller/loop.yaml", "Lease");
     assert_eq!(default_of(&help(), "loop-lease").as_deref(), lease["metadata"]["name"].as_str());
 }
