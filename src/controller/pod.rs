@@ -122,7 +122,11 @@ impl Pod {
                 None => "has not reported yet".to_owned(),
             },
             Said::Odd(why) => format!("reports what doesn't count: {why}"),
-            Said::Report(report) => format!("waits: {}", report.waiting.as_ref()?.message),
+            Said::Report(report) => {
+                // The kind of wait is what the documentation goes by.
+                let waiting = report.waiting.as_ref()?;
+                format!("waits: {} [{:?}]", waiting.message, waiting.why)
+            }
         };
         Some(format!("{} {what}", self.name))
     }

@@ -144,6 +144,29 @@ pub enum Why {
     Configuration,
 }
 
+impl Why {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::NoWord,
+        Self::ApiServer,
+        Self::Unreachable,
+        Self::Certificate,
+        Self::Authentication,
+        Self::SourceDiffers,
+        Self::Unhealthy,
+        Self::OtherLearner,
+        Self::Version,
+        Self::Space,
+        Self::ForeignData,
+        Self::LostData,
+        Self::Collision,
+        Self::Removed,
+        Self::CatchingUp,
+        Self::EtcdEnds,
+        Self::Configuration,
+    ];
+}
+
 /// A report that is longer than an annotation may be here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the report has {0} bytes; at most {max} are read", max = Report::BYTES_MAX)]
@@ -265,6 +288,15 @@ mod tests {
         for report in [report(), full] {
             assert_eq!(Report::read(&report.annotation().unwrap()), Ok(report));
         }
+    }
+
+    #[test]
+    fn no_kind_of_wait_is_left_out() {
+        for (at, why) in Why::ALL.into_iter().enumerate() {
+            assert_eq!(why as usize, at, "{why:?}");
+        }
+        // The last one: a further kind comes after it, and into the list.
+        assert_eq!(Why::ALL.last(), Some(&Why::Configuration));
     }
 
     #[test]

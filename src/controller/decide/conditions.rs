@@ -45,6 +45,11 @@ const CONDITIONS: [(&str, Check); 9] = [
     ("Supported", supported),
 ];
 
+/// Types of the conditions that the loop writes.
+pub fn conditions_written() -> impl Iterator<Item = &'static str> {
+    CONDITIONS.iter().map(|(kind, _)| *kind)
+}
+
 pub(super) fn status(facts: &Facts<'_>, work: &Work<'_>) -> Status {
     let before = &facts.etcd.status;
     let mut status = before.clone();

@@ -31,6 +31,7 @@ use super::status::Status;
 use crate::etcd::LEAVE_FINALIZER;
 use crate::member::{ClusterId, Form, Formed, Leave};
 
+pub use conditions::conditions_written;
 pub(in crate::controller) use end::End;
 pub(in crate::controller) use form::Forming;
 pub use notes::Note;
