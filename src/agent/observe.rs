@@ -37,6 +37,11 @@ impl Seen {
     pub fn leader(&self) -> Option<MemberId> {
         self.statuses.values().map(|status| MemberId(status.leader)).find(|leader| leader.0 != 0)
     }
+
+    /// What the leader says of itself, where it was seen.
+    pub fn leader_status(&self) -> Option<&StatusResponse> {
+        self.statuses.get(&self.leader()?)
+    }
 }
 
 /// What one endpoint says.

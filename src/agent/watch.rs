@@ -219,13 +219,16 @@ impl Agent {
     }
 
     async fn attend_learner(&mut self, child: &Child, gate: &mut Gate, status: &StatusResponse) -> Look {
-        let hold = match self.observer.look().await {
-            Ok(seen) => self.promote(child, gate, status, &seen).await,
-            Err(unseen) => Some(Hold::new(unseen.why, unseen.message)),
-        };
+        let look = self.observer.look().await;
+        let leader = look.as_ref().ok().and_then(Seen::leader_status);
         if let Some(reporter) = &mut self.reporter {
             reporter.role(Some(Role::Learner));
+            reporter.progress(status, leader);
         }
+        let hold = match &look {
+            Ok(seen) => self.promote(child, gate, status, seen).await,
+            Err(unseen) => Some(Hold::new(unseen.why, unseen.message.clone())),
+        };
         self.say(hold.as_ref()).await;
         Look::Again(BUSY)
     }
@@ -244,7 +247,7 @@ impl Agent {
             own,
             live: &seen.live,
             learner: status,
-            leader: seen.leader().and_then(|leader| seen.statuses.get(&leader)),
+            leader: seen.leader_status(),
             unreached: child.unreached(voters),
             rejected: child.rejected(),
         };

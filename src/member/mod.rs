@@ -21,7 +21,7 @@ mod word;
 pub use config::{Config, Endpoints, EtcdSettings, Owner, Scheme, Source, TlsFiles};
 pub use formed::Formed;
 pub use id::{ClusterId, MemberId};
-pub use report::{Listed, Report, Role, TooLong, Volume, Waiting, Why};
+pub use report::{Listed, Progress, Report, Role, TooLong, Volume, Waiting, Why};
 pub use word::{Form, Leave};
 
 /// Annotation with the word to form a cluster. Only the loop writes it.

@@ -9,6 +9,7 @@ use super::super::pod::Pod;
 use super::super::render::selector;
 use super::super::status::{Condition, LastError, Snapshot, Status};
 use super::super::supported::not_carried_out;
+use super::phase::{phase, progress};
 use super::roll::current_revision;
 use super::{End, Forming, Roll, Work, time};
 use crate::etcd::BOOTSTRAPPED;
@@ -49,6 +50,8 @@ pub(super) fn status(facts: &Facts<'_>, work: &Work<'_>) -> Status {
     status.conditions = conditions(facts, work);
     status.members = members(facts);
     status.last_errors = last_errors(facts, work);
+    status.phase = Some(phase(facts, work).to_owned());
+    status.join = progress(facts);
     if work.is_applied {
         status.observed_generation = Some(facts.etcd.generation);
     }

@@ -53,6 +53,9 @@ fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
         let (status, reason, message) = world.condition(crate::etcd::BOOTSTRAPPED);
         assert_eq!((status.as_str(), reason.as_str()), ("False", "BootstrapInProgress"));
         assert!(message.contains(said), "{said}: {message}");
+        let join = world.etcd.status.join.as_deref();
+        assert!(join.is_some_and(|join| message.starts_with(join)), "{said}: {join:?}, {message}");
+        assert_eq!(world.etcd.status.phase.as_deref(), Some("Joining"));
         assert_eq!(world.etcd.status.bootstrap_with_existing_cluster, None);
     }
     let mut world = World::running(&joining());
@@ -62,6 +65,8 @@ fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
     let decision = world.decide();
     assert!(decision.status.is_true(crate::etcd::BOOTSTRAPPED));
     assert_eq!(decision.status.bootstrap_with_existing_cluster.as_ref().unwrap().members[0].name, "src-0");
+    assert_eq!(decision.status.join.as_deref(), Some("joined"));
+    assert_eq!(decision.status.phase.as_deref(), Some("Running"));
     assert!(decision.notes.iter().any(|note| note.reason == "BootstrapSucceeded" && !note.is_warning));
     // Sticky, whatever becomes of the members and of the spec.
     world.etcd.status = decision.status;
