@@ -276,7 +276,13 @@ impl Agent {
     }
 
     async fn attend_learner(&mut self, run: &mut Run, status: &StatusResponse) -> io::Result<Look> {
-        let hold = match self.observer.look().await {
+        let look = self.observer.look().await;
+        let leader = look.as_ref().ok().and_then(Seen::reference);
+        if let Some(reporter) = &mut self.reporter {
+            reporter.role(Some(Role::Learner));
+            reporter.progress(status, leader);
+        }
+        let hold = match look {
             Ok(seen) => {
                 let hold = self.promote(&run.child, &mut run.gate, status, &seen).await;
                 let stage = stage(hold.as_ref(), self.parts.volume.received(), status.raft_applied_index);
@@ -297,9 +303,6 @@ impl Agent {
                 Some(Hold::new(unseen.why, unseen.message))
             }
         };
-        if let Some(reporter) = &mut self.reporter {
-            reporter.role(Some(Role::Learner));
-        }
         self.say(hold.as_ref()).await;
         Ok(Look::Again(BUSY))
     }
