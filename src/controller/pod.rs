@@ -116,19 +116,19 @@ impl Pod {
     /// Why it isn't as far as a member should be, for a person; nothing where it says nothing of the kind.
     pub fn waits_for(&self) -> Option<String> {
         let what = match &self.said {
-            _ if self.is_terminating => "is ending".to_owned(),
+            _ if self.is_terminating => " is ending".to_owned(),
             Said::Nothing | Said::Stale => match &self.trouble {
-                Some(trouble) => trouble.clone(),
-                None => "has not reported yet".to_owned(),
+                Some(trouble) => format!(" {trouble}"),
+                None => " has not reported yet".to_owned(),
             },
-            Said::Odd(why) => format!("reports what doesn't count: {why}"),
+            Said::Odd(why) => format!(" reports what doesn't count: {why}"),
             Said::Report(report) => {
                 // The kind of wait is what the documentation goes by.
                 let waiting = report.waiting.as_ref()?;
-                format!("waits: {} [{:?}]", waiting.message, waiting.why)
+                format!(": {} [{:?}]", waiting.message, waiting.why)
             }
         };
-        Some(format!("{} {what}", self.name))
+        Some(format!("{}{what}", self.name))
     }
 }
 

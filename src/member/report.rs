@@ -159,11 +159,13 @@ pub enum Why {
     EtcdEnds,
     /// The image or the configuration can't be run.
     Configuration,
+    /// The Etcd is being deleted: this member, which is none yet, joins no more.
+    Ending,
 }
 
 impl Why {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::NoWord,
         Self::ApiServer,
         Self::Unreachable,
@@ -181,6 +183,7 @@ impl Why {
         Self::CatchingUp,
         Self::EtcdEnds,
         Self::Configuration,
+        Self::Ending,
     ];
 }
 
@@ -315,7 +318,7 @@ mod tests {
             assert_eq!(why as usize, at, "{why:?}");
         }
         // The last one: a further kind comes after it, and into the list.
-        assert_eq!(Why::ALL.last(), Some(&Why::Configuration));
+        assert_eq!(Why::ALL.last(), Some(&Why::Ending));
     }
 
     #[test]

@@ -352,6 +352,7 @@ fn snapshot(facts: &Facts<'_>) -> Option<Snapshot> {
 fn left(_: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
     let progress = |message: String| finding("False", "LeaveInProgress", message);
     Some(match work.end.as_ref()? {
+        End::Announce(_) => progress("members are told that nobody joins any more".to_owned()),
         End::Waits(why) => progress(why.clone()),
         End::Tell(pod, leave) => {
             progress(format!("{} ({}) is told to leave the cluster", pod.name, leave.member))

@@ -53,6 +53,7 @@ pub(in crate::controller) fn config(etcd: &Etcd, standing: &Standing) -> Result<
             .source()
             .filter(|_| !standing.is_joined)
             .map(|of_spec| source(of_spec, &standing.beside)),
+        ending: etcd.is_terminating,
     })
 }
 

@@ -28,8 +28,9 @@ fn three_join_three_that_nobody_manages_and_leave_them_as_they_were() {
     source.etcdctl(0, &["put", "color", "blue"]);
 
     let c2 = Etcd::create(&shop, "c2", &joining(3, IMAGE_3_6, &source.bootstrap()));
-    let waits = c2.until("BootstrappedWithExistingCluster", "False", "src-client");
-    assert!(waits.contains("0/3 joined") && waits.contains("c2-1 waits"), "{waits}");
+    let waits = c2.until("BootstrappedWithExistingCluster", "False", "c2-1: waits for");
+    assert!(waits.starts_with("0/3 joined"), "{waits}");
+    assert!(waits.contains("src-client") && waits.contains("[Unreachable]"), "{waits}");
     assert_eq!(source.voters().len(), 3, "nobody joins before the source answers");
     source.publish();
 

@@ -43,7 +43,7 @@ fn whatever_isn_t_empty_and_waiting_holds_the_word_up_and_is_named() {
         }),
         ("main-1 is ending", |world| world.pods[1].is_terminating = true),
         ("main-1 reports what doesn't count: x", |world| world.pods[1].said = Said::Odd("x".to_owned())),
-        ("main-1 waits: because of ApiServer", |world| {
+        ("main-1: because of ApiServer", |world| {
             of(&mut world.pods[1]).waiting = waits(Why::ApiServer);
         }),
         ("main-1 is about to start", |world| of(&mut world.pods[1]).waiting = None),
@@ -51,7 +51,7 @@ fn whatever_isn_t_empty_and_waiting_holds_the_word_up_and_is_named() {
             (of(&mut world.pods[1]).volume, of(&mut world.pods[1]).waiting) =
                 (Volume::Unreadable("half".to_owned()), None);
         }),
-        ("main-1 waits: because of NoWord", |world| {
+        ("main-1: because of NoWord", |world| {
             of(&mut world.pods[1]).volume =
                 Volume::Data { member: MemberId(1), cluster: ClusterId(1), starts: 1 };
         }),

@@ -36,7 +36,7 @@ fn clusters_that_differ_are_never_recorded() {
 #[test]
 fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
     let breaks: [(&str, Change); 7] = [
-        ("2/3 joined; main-1 waits: because of Unreachable", |world| {
+        ("2/3 joined; main-1: because of Unreachable", |world| {
             world.pods[1] = pod(1, Report { waiting: waits(Why::Unreachable), ..report(1) });
         }),
         ("main-1 is being joined", |world| of(&mut world.pods[1]).role = Some(Role::Learner)),
