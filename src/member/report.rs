@@ -33,6 +33,10 @@ pub struct Report {
     /// Token of the last word to form that was taken: it is never used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<String>,
+    /// Whether a file of an authority holds something else than when etcd was started: it reads them once, and must be
+    /// restarted to trust what is there now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ca_changed: bool,
     /// Whether it has left the cluster on the loop's word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
@@ -159,6 +163,7 @@ impl Report {
             role: None,
             members: Vec::new(),
             took: None,
+            ca_changed: false,
             left: false,
             waiting: None,
         }
@@ -245,6 +250,7 @@ mod tests {
             role: Some(Role::Leader),
             members: vec![Listed { id: MemberId(7), name: "main-0".to_owned(), learner: false }],
             took: Some("5d1c/1".to_owned()),
+            ca_changed: true,
             waiting: Some(waiting("\"quoted\"\n", "2026-11-29T20:00:00Z")),
             ..report()
         };
