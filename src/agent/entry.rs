@@ -24,6 +24,11 @@ pub fn place(url: &str) -> Place {
     }
 }
 
+/// The host of a URL, as a certificate has it; the text itself where it is no URL.
+pub fn host(url: &str) -> String {
+    place(url).1
+}
+
 fn places<'a>(urls: impl IntoIterator<Item = &'a String>) -> BTreeSet<Place> {
     urls.into_iter().map(|url| place(url)).collect()
 }

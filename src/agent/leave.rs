@@ -38,13 +38,13 @@ fn refusal(live: &Live, id: MemberId) -> Option<Hold> {
         return Some(Hold::new(Why::Unhealthy, message));
     }
     let down: Vec<String> =
-        rest.iter().filter(|voter| voter.well_for.is_none()).map(|voter| voter.title()).collect();
+        rest.iter().filter(|voter| voter.well_for.is_none()).map(|voter| voter.trouble()).collect();
     let needed = quorum(rest.len());
     let message = || {
         format!(
             "is to leave; {well} of the {} other voters are well, and {needed} must be: waits for {}",
             rest.len(),
-            down.join(", ")
+            down.join("; ")
         )
     };
     (well < needed).then(|| Hold::new(Why::Unhealthy, message()))

@@ -13,7 +13,9 @@
 //! | `pb` | etcd's messages |
 
 pub mod acceptance;
+pub mod access;
 pub mod api;
+mod begin;
 pub mod child;
 pub mod client;
 pub mod decide;
@@ -21,19 +23,23 @@ pub mod entry;
 pub mod facts;
 pub mod fault;
 pub mod gate;
+mod join;
 pub mod leave;
 pub mod lines;
 pub mod local;
 pub mod observe;
 pub mod pb;
+pub mod peer;
 pub mod preflight;
 pub mod probes;
 pub mod quote;
+pub mod reach;
 pub mod reap;
 pub mod record;
 pub mod reporter;
 pub mod run;
 pub mod settings;
+pub mod stall;
 pub mod streams;
 pub mod tls;
 pub mod version;

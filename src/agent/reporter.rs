@@ -95,12 +95,14 @@ impl Reporter {
         self.write_over(None).await
     }
 
-    /// Takes the word with this token: the write fails where the pod was written since it was read.
+    /// Takes the word with this token: the write fails where the pod was written since it was read. It says too that
+    /// nothing is waited for: who waits for a word and has taken one has nothing to show for it.
     pub async fn take(&mut self, pod: &OwnPod, token: &str) -> Result<(), ApiFault> {
-        let before = self.report.took.replace(token.to_owned());
+        let new = Report { took: Some(token.to_owned()), waiting: None, ..self.report.clone() };
+        let before = std::mem::replace(&mut self.report, new);
         let written = self.write_over(Some(pod)).await;
         if written.is_err() {
-            self.report.took = before;
+            self.report = before;
         }
         written
     }

@@ -16,9 +16,14 @@ use super::gate::{Gate, View};
 use super::leave;
 use super::observe::Seen;
 use super::pb::etcdserverpb::StatusResponse;
+use super::preflight;
+use super::reach;
 use super::record::{Life, Record};
-use super::run::{Agent, Next, version_refusal};
+use super::run::{Agent, Next};
 use super::settings::{Begin, Settings};
+use super::stall::{Stage, Stall};
+use super::tls::Authorities;
+use super::version::Release;
 
 /// Between two looks at an etcd that is not a settled voter.
 const BUSY: Duration = Duration::from_secs(1);
@@ -32,12 +37,17 @@ const HANDOVER: Duration = Duration::from_secs(8);
 const GRACE: Duration = Duration::from_secs(18);
 /// Ends in a row after which its data is named as what is wrong.
 const ENDS_MAX: u32 = 2;
+/// What etcd spends on a peer URL that doesn't answer, one after the other, before it knows the cluster that it joins.
+const PRIVATE_URL: Duration = Duration::from_secs(10);
 
 /// One life of etcd.
 struct Run {
     child: Child,
     gate: Gate,
     record: Record,
+    authorities: Authorities,
+    /// The id that it joins with, where it does, and since when that stands still.
+    joins: Option<(MemberId, Stall)>,
 }
 
 /// What a look at a running etcd came to.
@@ -46,6 +56,8 @@ enum Look {
     Again(Duration),
     /// It has left the cluster, and is stopped.
     Left,
+    /// Its join has failed, and it was taken out again: why.
+    Failed(Hold),
 }
 
 impl Agent {
@@ -58,8 +70,7 @@ impl Agent {
         stop: &CancellationToken,
     ) -> io::Result<Next> {
         let Ok(binary) = self.parts.binary.clone() else { return Ok(self.no_binary()) };
-        let beside = facts.live().filter(|_| matches!(begin, Begin::Existing { .. }));
-        if let Some(hold) = version_refusal(&record, beside, binary.release) {
+        if let Some(hold) = self.unfit(facts, &record, begin, binary.release).await {
             return Ok(hold.into());
         }
         record.starts += 1;
@@ -70,6 +81,7 @@ impl Agent {
         };
         self.parts.volume.record().write(&record)?;
         tracing::info!(release = %binary.release, starts = record.starts, ?begin, "starts etcd");
+        let authorities = self.parts.mounted.authorities(&facts.config);
         let child = match Child::start(&binary, &file) {
             Ok(child) => child,
             Err(error) => {
@@ -77,10 +89,33 @@ impl Agent {
             }
         };
         self.parts.local.runs(Some((&facts.config, facts.ordinal)));
-        let run = Run { child, gate: Gate::default(), record };
+        let joins = self.joins(facts, &record);
+        let run = Run { child, gate: Gate::default(), record, authorities, joins };
         let next = self.attend(facts, run, stop).await;
         self.parts.local.runs(None);
         next
+    }
+
+    /// Whether a binary may not be started: its release doesn't fit the cluster.
+    async fn unfit(&self, facts: &Facts, record: &Record, begin: &Begin, own: Release) -> Option<Hold> {
+        let joined = facts.live().filter(|_| matches!(begin, Begin::Existing { .. }));
+        if let Some(hold) = joined.and_then(|live| preflight::versions(live, own)) {
+            return Some(hold);
+        }
+        let before = record.release.as_ref().and_then(|text| text.parse().ok());
+        let cluster = match record.life.cluster() {
+            Some(cluster) => reach::version_of(&self.parts.mounted, facts, cluster).await,
+            None => None,
+        };
+        preflight::refusal_of_start(own, before, cluster)
+    }
+
+    fn joins(&self, facts: &Facts, record: &Record) -> Option<(MemberId, Stall)> {
+        let (id, live) = record.life.id().zip(facts.live())?;
+        let urls: usize = live.members.iter().map(|member| member.peer_urls.len()).sum();
+        let private = PRIVATE_URL.saturating_mul(u32::try_from(urls).unwrap_or(u32::MAX));
+        let joins = live.members.iter().any(|member| member.id == id && member.learner);
+        joins.then(|| (id, Stall::new(self.parts.patience + private)))
     }
 
     fn write_settings(&self, facts: &Facts, begin: &Begin) -> Result<std::path::PathBuf, Hold> {
@@ -110,13 +145,13 @@ impl Agent {
         let mut wait = Duration::ZERO;
         loop {
             tokio::select! {
-                ended = run.child.ended() => return Ok(self.ended(facts, began, ended)),
+                ended = run.child.ended() => return Ok(self.ended(facts, &run, began, ended)),
                 () = stop.cancelled() => return self.stop(facts, run).await.map(|()| Next::End),
                 () = sleep(wait) => {}
             }
             // A look must not keep from seeing the end, or the word to end.
             let look = tokio::select! {
-                look = self.attend_once(facts, &run.child, &mut run.gate, &mut run.record) => look?,
+                look = self.attend_once(facts, &mut run) => look?,
                 () = stop.cancelled() => continue,
             };
             wait = match look {
@@ -125,16 +160,25 @@ impl Agent {
                     run.child.stop(GRACE).await?;
                     return Ok(Next::Now);
                 }
+                Look::Failed(hold) => {
+                    run.child.stop(GRACE).await?;
+                    let wait = self.backoff.failed();
+                    let message = format!("{}, and joins anew in {} s", hold.message, wait.as_secs());
+                    return Ok(Next::Pause(Hold::new(hold.why, message), wait));
+                }
             };
         }
     }
 
-    fn ended(&mut self, facts: &Facts, began: Instant, Ended { why, message }: Ended) -> Next {
+    fn ended(&mut self, facts: &Facts, run: &Run, began: Instant, Ended { why, message }: Ended) -> Next {
         if began.elapsed() >= STARTED_WELL {
             self.backoff.succeeded();
+            self.ends = 0;
         }
         let wait = self.backoff.failed();
-        let again = self.backoff.failures() >= ENDS_MAX && matches!(facts.data, Data::Log { .. });
+        self.ends += 1;
+        // A joiner's data is a copy: it is copied anew.
+        let again = self.ends >= ENDS_MAX && matches!(facts.data, Data::Log { .. }) && run.joins.is_none();
         let data = if again {
             format!(
                 "; if this does not end, and the rest of the cluster is well, delete the claim of pod {} and the pod",
@@ -148,29 +192,26 @@ impl Agent {
     }
 
     /// One look at a running etcd.
-    async fn attend_once(
-        &mut self,
-        facts: &Facts,
-        child: &Child,
-        gate: &mut Gate,
-        record: &mut Record,
-    ) -> io::Result<Look> {
+    async fn attend_once(&mut self, facts: &Facts, run: &mut Run) -> io::Result<Look> {
         let status = self.parts.local.status().await;
         // After the answer: who answers has a log.
-        self.note_ids(record)?;
+        self.note_ids(&mut run.record)?;
+        if let Some(reporter) = &mut self.reporter {
+            reporter.report().ca_changed = run.authorities.have_changed();
+        }
         let status = match status {
             Some(Ok(status)) => status,
-            Some(Err(fault)) => return Ok(self.not_yet(child, &fault.to_string()).await),
+            Some(Err(fault)) => return self.not_yet(run, &fault.to_string()).await,
             None => return Ok(Look::Again(BUSY)),
         };
-        if self.leaves(facts, record, &status).await? {
+        if self.leaves(facts, &mut run.record, &status).await? {
             return Ok(Look::Left);
         }
-        Ok(if status.is_learner {
-            self.attend_learner(child, gate, &status).await
+        if status.is_learner {
+            self.attend_learner(run, &status).await
         } else {
-            self.attend_voter(&status).await
-        })
+            Ok(self.attend_voter(&status).await)
+        }
     }
 
     /// The ids of a cluster that forms are known as soon as there is a log.
@@ -186,15 +227,25 @@ impl Agent {
         Ok(())
     }
 
-    async fn not_yet(&mut self, child: &Child, fault: &str) -> Look {
-        let (why, message) = child.complaint().unwrap_or_else(|| {
+    async fn not_yet(&mut self, run: &mut Run, fault: &str) -> io::Result<Look> {
+        let (why, message) = run.child.complaint().unwrap_or_else(|| {
             (Why::CatchingUp, format!("etcd has been started, and does not answer yet: {fault}"))
         });
+        let hold = Hold::new(why, message);
+        let stage = Stage::Behind { received: self.parts.volume.received(), applied: 0 };
+        let stalls =
+            |(id, stall): &mut (MemberId, Stall)| stall.has_failed(stage, Instant::now()).then_some(*id);
+        if let Some(id) = run.joins.as_mut().and_then(stalls)
+            && let Ok(seen) = self.observer.look().await
+            && self.give_up(&mut run.record, id, &seen).await?
+        {
+            return Ok(Look::Failed(failed(&hold, id)));
+        }
         if let Some(reporter) = &mut self.reporter {
             reporter.role(None);
         }
-        self.say(Some(&Hold::new(why, message))).await;
-        Look::Again(BUSY)
+        self.say(Some(&hold)).await;
+        Ok(Look::Again(BUSY))
     }
 
     async fn attend_voter(&mut self, status: &StatusResponse) -> Look {
@@ -218,16 +269,33 @@ impl Agent {
         Look::Again(if hold.is_some() { BUSY } else { SETTLED })
     }
 
-    async fn attend_learner(&mut self, child: &Child, gate: &mut Gate, status: &StatusResponse) -> Look {
+    async fn attend_learner(&mut self, run: &mut Run, status: &StatusResponse) -> io::Result<Look> {
         let hold = match self.observer.look().await {
-            Ok(seen) => self.promote(child, gate, status, &seen).await,
-            Err(unseen) => Some(Hold::new(unseen.why, unseen.message)),
+            Ok(seen) => {
+                let hold = self.promote(&run.child, &mut run.gate, status, &seen).await;
+                let stage = stage(hold.as_ref(), self.parts.volume.received(), status.raft_applied_index);
+                let stalls = |(id, stall): &mut (MemberId, Stall)| {
+                    stall.has_failed(stage, Instant::now()).then_some(*id)
+                };
+                if let (Some(hold), Some(id)) = (&hold, run.joins.as_mut().and_then(stalls))
+                    && self.give_up(&mut run.record, id, &seen).await?
+                {
+                    return Ok(Look::Failed(failed(hold, id)));
+                }
+                hold
+            }
+            Err(unseen) => {
+                if let Some((_, stall)) = &mut run.joins {
+                    stall.has_failed(Stage::Excused, Instant::now());
+                }
+                Some(Hold::new(unseen.why, unseen.message))
+            }
         };
         if let Some(reporter) = &mut self.reporter {
             reporter.role(Some(Role::Learner));
         }
         self.say(hold.as_ref()).await;
-        Look::Again(BUSY)
+        Ok(Look::Again(BUSY))
     }
 
     /// Promotes, where the gate is open. What it came to is seen at the next look, by etcd's own word.
@@ -244,7 +312,7 @@ impl Agent {
             own,
             live: &seen.live,
             learner: status,
-            leader: seen.leader().and_then(|leader| seen.statuses.get(&leader)),
+            leader: seen.reference(),
             unreached: child.unreached(voters),
             rejected: child.rejected(),
         };
@@ -329,4 +397,18 @@ impl Agent {
         tracing::info!(member = %facts.name(), "stops etcd");
         run.child.stop(GRACE).await
     }
+}
+
+/// How far a learner's join is, by what it waits for while the cluster is seen.
+const fn stage(hold: Option<&Hold>, received: u64, applied: u64) -> Stage {
+    match hold {
+        Some(Hold { why: Why::CatchingUp, .. }) => Stage::Behind { received, applied },
+        Some(Hold { why: Why::Unreachable | Why::Certificate, .. }) => Stage::Unreached,
+        Some(_) | None => Stage::Excused,
+    }
+}
+
+fn failed(hold: &Hold, id: MemberId) -> Hold {
+    let message = format!("{}: nothing moved any more; it took itself out as member {id}", hold.message);
+    Hold::new(hold.why, message)
 }
