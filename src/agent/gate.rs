@@ -111,11 +111,16 @@ fn enough_voters(view: &View<'_>) -> Option<Hold> {
 }
 
 fn reached(view: &View<'_>) -> Option<Hold> {
-    if view.unreached.is_empty() {
+    not_reached(&view.unreached, view.rejected.as_deref())
+}
+
+/// What is wrong where voters hold no connection to the learner.
+pub fn not_reached(unreached: &[String], rejected: Option<&str>) -> Option<Hold> {
+    if unreached.is_empty() {
         return None;
     }
-    let missing = format!("no connection to its peer URL comes from {}", view.unreached.join(", "));
-    if let Some(rejected) = &view.rejected {
+    let missing = format!("no connection to its peer URL comes from {}", unreached.join(", "));
+    if let Some(rejected) = rejected {
         return Some(Hold::new(Why::Certificate, format!("{missing}; one was rejected: {rejected}")));
     }
     let message = format!("{missing}: does its host name resolve there, and its port answer?");

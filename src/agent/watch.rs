@@ -12,7 +12,7 @@ use super::child::{Child, Ended};
 use super::decide::Hold;
 use super::facts::{Data, Facts};
 use super::fault::Kind;
-use super::gate::{Gate, View};
+use super::gate::{Gate, View, not_reached};
 use super::leave;
 use super::observe::Seen;
 use super::pb::etcdserverpb::StatusResponse;
@@ -40,12 +40,16 @@ const ENDS_MAX: u32 = 2;
 /// What etcd spends on a peer URL that doesn't answer, one after the other, before it knows the cluster that it joins.
 const PRIVATE_URL: Duration = Duration::from_secs(10);
 
+/// A joiner that voters don't reach within this is said to be out of their reach.
+const REACHED_WITHIN: Duration = Duration::from_secs(5);
+
 /// One life of etcd.
 struct Run {
     child: Child,
     gate: Gate,
     record: Record,
     authorities: Authorities,
+    began: Instant,
     /// The id that it joins with, where it does, and since when that stands still.
     joins: Option<(MemberId, Stall)>,
 }
@@ -90,7 +94,8 @@ impl Agent {
         };
         self.parts.local.runs(Some((&facts.config, facts.ordinal)));
         let joins = self.joins(facts, &record);
-        let run = Run { child, gate: Gate::default(), record, authorities, joins };
+        let began = Instant::now();
+        let run = Run { child, gate: Gate::default(), record, authorities, began, joins };
         let next = self.attend(facts, run, stop).await;
         self.parts.local.runs(None);
         next
@@ -141,11 +146,10 @@ impl Agent {
     }
 
     async fn attend(&mut self, facts: &Facts, mut run: Run, stop: &CancellationToken) -> io::Result<Next> {
-        let began = Instant::now();
         let mut wait = Duration::ZERO;
         loop {
             tokio::select! {
-                ended = run.child.ended() => return Ok(self.ended(facts, &run, began, ended)),
+                ended = run.child.ended() => return Ok(self.ended(facts, &run, ended)),
                 () = stop.cancelled() => return self.stop(facts, run).await.map(|()| Next::End),
                 () = sleep(wait) => {}
             }
@@ -170,8 +174,8 @@ impl Agent {
         }
     }
 
-    fn ended(&mut self, facts: &Facts, run: &Run, began: Instant, Ended { why, message }: Ended) -> Next {
-        if began.elapsed() >= STARTED_WELL {
+    fn ended(&mut self, facts: &Facts, run: &Run, Ended { why, message }: Ended) -> Next {
+        if run.began.elapsed() >= STARTED_WELL {
             self.backoff.succeeded();
             self.ends = 0;
         }
@@ -201,7 +205,7 @@ impl Agent {
         }
         let status = match status {
             Some(Ok(status)) => status,
-            Some(Err(fault)) => return self.not_yet(run, &fault.to_string()).await,
+            Some(Err(fault)) => return self.not_yet(facts, run, &fault.to_string()).await,
             None => return Ok(Look::Again(BUSY)),
         };
         if self.leaves(facts, &mut run.record, &status).await? {
@@ -227,11 +231,8 @@ impl Agent {
         Ok(())
     }
 
-    async fn not_yet(&mut self, run: &mut Run, fault: &str) -> io::Result<Look> {
-        let (why, message) = run.child.complaint().unwrap_or_else(|| {
-            (Why::CatchingUp, format!("etcd has been started, and does not answer yet: {fault}"))
-        });
-        let hold = Hold::new(why, message);
+    async fn not_yet(&mut self, facts: &Facts, run: &mut Run, fault: &str) -> io::Result<Look> {
+        let hold = not_yet(facts, run, fault);
         let stage = Stage::Behind { received: self.parts.volume.received(), applied: 0 };
         let stalls =
             |(id, stall): &mut (MemberId, Stall)| stall.has_failed(stage, Instant::now()).then_some(*id);
@@ -396,6 +397,21 @@ impl Agent {
         }
         tracing::info!(member = %facts.name(), "stops etcd");
         run.child.stop(GRACE).await
+    }
+}
+
+/// Why etcd, which was started, doesn't answer: as it says itself, or because nobody gets through to it.
+fn not_yet(facts: &Facts, run: &Run, fault: &str) -> Hold {
+    if let Some((why, message)) = run.child.complaint() {
+        return Hold::new(why, message);
+    }
+    let late = run.joins.is_some() && run.began.elapsed() > REACHED_WITHIN;
+    let voters = facts.live().into_iter().flat_map(|live| &live.members).filter(|member| !member.learner);
+    let unreached = if late { run.child.unreached(voters) } else { Vec::new() };
+    let started = format!("etcd has been started, and does not answer yet: {fault}");
+    match not_reached(&unreached, run.child.rejected().as_deref()) {
+        Some(hold) => Hold::new(hold.why, format!("{started}; {}", hold.message)),
+        None => Hold::new(Why::CatchingUp, started),
     }
 }
 

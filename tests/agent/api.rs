@@ -73,6 +73,10 @@ impl Api {
         store.objects.insert((plural.to_owned(), name.to_owned()), object);
     }
 
+    pub fn forget(&self, plural: &str, name: &str) {
+        self.store().objects.remove(&(plural.to_owned(), name.to_owned()));
+    }
+
     pub fn annotation(&self, pod: &str, name: &str) -> Option<String> {
         let store = self.store();
         let pod = store.objects.get(&("pods".to_owned(), pod.to_owned()))?;

@@ -9,10 +9,20 @@ mod api;
 #[cfg(test)]
 mod forming;
 #[cfg(test)]
+mod interrupted;
+#[cfg(test)]
 mod joining;
+#[cfg(test)]
+mod refused;
 #[cfg(test)]
 mod restarts;
 #[cfg(test)]
 mod shop;
 #[cfg(test)]
+mod source;
+#[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod volumes;
+#[cfg(test)]
+mod writer;

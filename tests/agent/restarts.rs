@@ -80,3 +80,20 @@ async fn nothing_is_written_while_nothing_changes() {
     tokio::time::sleep(std::time::Duration::from_secs(25)).await;
     assert_eq!(shop.api.writes(), before);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_older_than_the_cluster_is_not_started_though_the_volume_forgot_what_ran_on_it() {
+    let (Some(old), Some(new)) = (etcd("3.5"), etcd("3.6")) else { return };
+    let mut shop = Shop::open(3, &new).await;
+    shop.form().await;
+    let before = shop.report(2).unwrap().id;
+    shop.end(2, Signal::TERM);
+    std::fs::remove_file(shop.volume(2).join("etcd-warden.json")).unwrap();
+    shop.etcd = old;
+    shop.start(2);
+    shop.until_waiting(2, Why::Version, &["the cluster has version 3.6", "use an image of 3.6 or 3.7"]).await;
+    shop.end(2, Signal::TERM);
+    shop.etcd = new;
+    shop.start(2);
+    assert_eq!(shop.until_voter(2).await.id, before);
+}
