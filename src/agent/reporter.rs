@@ -55,7 +55,7 @@ impl Reporter {
     /// The members, as a fresh list has them.
     pub fn members(&mut self, members: &[Member]) {
         let listed =
-            |member: &Member| Listed { id: member.id, name: member.name.clone(), learner: member.learner };
+            |member: &Member| Listed { id: member.id, name: member.name.clone(), learner: member.learner, unwell: false };
         self.report.members = members.iter().map(listed).collect();
         self.report.members.sort_by_key(|member| member.id);
     }
@@ -66,6 +66,7 @@ impl Reporter {
             id: MemberId(member.id),
             name: member.name.clone(),
             learner: member.is_learner,
+            unwell: false,
         };
         self.report.members = members.iter().map(listed).collect();
         self.report.members.sort_by_key(|member| member.id);

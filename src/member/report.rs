@@ -87,6 +87,9 @@ pub struct Listed {
     /// Whether it has no vote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learner: bool,
+    /// Whether it isn't reached, or isn't well, as the reporting member sees it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwell: bool,
 }
 
 /// What a member waits for.
@@ -248,7 +251,7 @@ mod tests {
             id: Some(MemberId(7)),
             cluster: Some(ClusterId(9)),
             role: Some(Role::Leader),
-            members: vec![Listed { id: MemberId(7), name: "main-0".to_owned(), learner: false }],
+            members: vec![Listed { id: MemberId(7), name: "main-0".to_owned(), learner: false, unwell: true }],
             took: Some("5d1c/1".to_owned()),
             ca_changed: true,
             waiting: Some(waiting("\"quoted\"\n", "2026-11-29T20:00:00Z")),
@@ -279,7 +282,7 @@ mod tests {
 
     #[test]
     fn members_are_left_out_where_there_is_no_room() {
-        let listed = |id| Listed { id: MemberId(id), name: "n".repeat(250), learner: false };
+        let listed = |id| Listed { id: MemberId(id), name: "n".repeat(250), learner: false, unwell: false };
         let report = Report { members: (0..20).map(listed).collect(), ..report() };
         assert!(Report::read(&report.annotation().unwrap()).unwrap().members.is_empty());
     }
