@@ -1,6 +1,6 @@
 //! Looks at the cluster behind the service endpoints: one fresh list, and each member's own word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use futures_util::future::join_all;
@@ -150,6 +150,14 @@ impl Observer {
         }
         let files = self.mounted.read(&TlsFiles::CLIENT).map_err(|error| Fault::of_setup(url, &error))?;
         Endpoint::new(url, Some(&files), None)
+    }
+
+    /// Voters of a list that aren't well.
+    pub async fn unwell(&self, endpoint: &Endpoint, list: &List) -> BTreeSet<MemberId> {
+        let sights = self.sights(endpoint, list).await;
+        let voters =
+            list.members.iter().filter(|member| !member.is_learner).map(|member| MemberId(member.id));
+        voters.filter(|id| sights.get(id).is_none_or(|sight| sight.fault().is_some())).collect()
     }
 
     async fn sights(&self, endpoint: &Endpoint, list: &List) -> BTreeMap<MemberId, Sight> {

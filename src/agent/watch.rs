@@ -168,7 +168,9 @@ impl Agent {
                     run.child.stop(GRACE).await?;
                     let wait = self.backoff.failed();
                     let message = format!("{}, and joins anew in {} s", hold.message, wait.as_secs());
-                    return Ok(Next::Pause(Hold::new(hold.why, message), wait));
+                    let hold = Hold::new(hold.why, message);
+                    self.say_at_once(&hold).await;
+                    return Ok(Next::Pause(hold, wait));
                 }
             };
         }
@@ -253,15 +255,18 @@ impl Agent {
         let own = status.header.as_ref().map_or(0, |header| header.member_id);
         let role = if status.leader == own { Role::Leader } else { Role::Voter };
         let list = match self.parts.local.endpoint() {
-            Some(Ok(endpoint)) => endpoint.list(status.version.parse().ok()).await,
+            Some(Ok(endpoint)) => match endpoint.list(status.version.parse().ok()).await {
+                Ok(list) => Ok((self.observer.unwell(&endpoint, &list).await, list)),
+                Err(fault) => Err(fault),
+            },
             Some(Err(fault)) => Err(fault),
             None => return Look::Again(BUSY),
         };
         let Some(reporter) = &mut self.reporter else { return Look::Again(BUSY) };
         reporter.role(Some(role));
         let hold = match list {
-            Ok(list) => {
-                reporter.listed(&list.members);
+            Ok((unwell, list)) => {
+                reporter.listed(&list.members, &unwell);
                 None
             }
             Err(fault) => Some(Hold::new(Why::Unhealthy, format!("there is no quorum: {fault}"))),

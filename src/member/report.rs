@@ -251,7 +251,12 @@ mod tests {
             id: Some(MemberId(7)),
             cluster: Some(ClusterId(9)),
             role: Some(Role::Leader),
-            members: vec![Listed { id: MemberId(7), name: "main-0".to_owned(), learner: false, unwell: true }],
+            members: vec![Listed {
+                id: MemberId(7),
+                name: "main-0".to_owned(),
+                learner: false,
+                unwell: true,
+            }],
             took: Some("5d1c/1".to_owned()),
             ca_changed: true,
             waiting: Some(waiting("\"quoted\"\n", "2026-11-29T20:00:00Z")),
