@@ -13,6 +13,7 @@
 //! | [`member`] | what a reconcile loop and the agents of members say to each other | nobody |
 //! | [`agent`] | the first process of a member's container: how it may start, and etcd as its child | `member`, `kubernetes` |
 //! | [`controller`] | the reconcile loop: the objects of an Etcd, and its status | `etcd`, `member`, `kubernetes`, `lease` |
+//! | [`overview`] | how an Etcd is, for a person: its members, who waits for what, votes, events | `controller`, `member` |
 //! | [`telemetry`] | logs | nobody |
 //! | [`text`] | somebody else's text in our messages: escaped and shortened | nobody |
 //! | [`cli`] | one file a command | all |
@@ -26,6 +27,7 @@ pub mod etcd;
 pub mod kubernetes;
 pub mod lease;
 pub mod member;
+pub mod overview;
 pub mod pki;
 pub mod rules;
 pub mod server;

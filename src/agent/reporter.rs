@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::member::{self, ClusterId, Listed, MemberId, Report, Role, Waiting};
+use crate::member::{self, ClusterId, Listed, MemberId, Progress, Report, Role, Waiting};
 
 use super::api::{ApiFault, ApiServer, OwnPod};
 use super::decide::Hold;
 use super::facts::{Data, Member, Noted};
-use super::pb::etcdserverpb;
+use super::pb::etcdserverpb::{self, StatusResponse};
 use super::record::Life;
 
 /// Keeps the report.
@@ -22,6 +22,9 @@ pub struct Reporter {
 
 /// Between two writes of one wait in other words: endpoints that fail in turn must not make a write each time.
 const REWORDED: Duration = Duration::from_secs(30);
+
+/// Between two writes of a learner's progress alone: for whoever watches it, and no more than that.
+const MOVED: Duration = Duration::from_secs(5);
 
 impl Reporter {
     /// For a member that has just begun; `etcd` is the Etcd's UID.
@@ -79,8 +82,19 @@ impl Reporter {
     }
 
     /// What it is; nothing while etcd doesn't run.
-    pub const fn role(&mut self, role: Option<Role>) {
+    pub fn role(&mut self, role: Option<Role>) {
         self.report.role = role;
+        self.report.progress = self.report.progress.filter(|_| role == Some(Role::Learner));
+    }
+
+    /// How far it has caught up with the leader; nothing where it needn't, or can't be told.
+    pub fn progress(&mut self, learner: &StatusResponse, leader: Option<&StatusResponse>) {
+        self.report.progress = leader.filter(|_| learner.is_learner).map(|leader| Progress {
+            revision: revision(learner),
+            leader_revision: revision(leader),
+            bytes: learner.db_size.unsigned_abs(),
+            leader_bytes: leader.db_size.unsigned_abs(),
+        });
     }
 
     /// What it waits for, or that it waits for nothing. Since when goes by the kind: a number in the words changes
@@ -136,7 +150,16 @@ fn is_news(written: &Report, report: &Report, since: Duration) -> bool {
     {
         new.message.clone_from(&old.message);
     }
+    if let (Some(new), Some(old)) = (&mut reworded.progress, written.progress)
+        && since < MOVED
+    {
+        *new = old;
+    }
     !written.says_the_same(&reworded)
+}
+
+fn revision(status: &StatusResponse) -> u64 {
+    status.header.as_ref().map_or(0, |header| header.revision.unsigned_abs())
 }
 
 fn volume(data: &Data, noted: &Noted) -> member::Volume {
@@ -183,6 +206,17 @@ mod tests {
         assert!(is_news(&written, &reworded, REWORDED));
         assert!(is_news(&written, &report(Why::Certificate, "a"), Duration::ZERO));
         assert!(!is_news(&written, &written, REWORDED));
+    }
+
+    #[test]
+    fn progress_is_news_every_few_seconds() {
+        let at = |revision| {
+            let progress = Progress { revision, leader_revision: 9, bytes: 0, leader_bytes: 0 };
+            Report { progress: Some(progress), ..report(Why::CatchingUp, "") }
+        };
+        assert!(!is_news(&at(1), &at(2), MOVED / 2));
+        assert!(is_news(&at(1), &at(2), MOVED));
+        assert!(is_news(&report(Why::CatchingUp, ""), &at(1), Duration::ZERO));
     }
 
     #[test]

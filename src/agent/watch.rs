@@ -154,9 +154,7 @@ impl Agent {
     async fn not_yet(&mut self, facts: &Facts, run: &mut Run, fault: &str) -> io::Result<Look> {
         let hold = not_yet(facts, run, fault);
         let stage = Stage::Behind { received: self.parts.volume.received(), applied: 0 };
-        let stalls =
-            |(id, stall): &mut (MemberId, Stall)| stall.has_failed(stage, Instant::now()).then_some(*id);
-        if let Some(id) = run.joins.as_mut().and_then(stalls)
+        if let Some(id) = stalls(run, stage)
             && let Ok(seen) = self.observer.look().await
             && self.give_up(&mut run.record, id, &seen).await?
         {
@@ -194,29 +192,23 @@ impl Agent {
     }
 
     async fn attend_learner(&mut self, run: &mut Run, status: &StatusResponse) -> io::Result<Look> {
-        let hold = match self.observer.look().await {
-            Ok(seen) => {
-                let hold = self.promote(&run.child, &mut run.gate, status, &seen).await;
-                let stage = stage(hold.as_ref(), self.parts.volume.received(), status.raft_applied_index);
-                let stalls = |(id, stall): &mut (MemberId, Stall)| {
-                    stall.has_failed(stage, Instant::now()).then_some(*id)
-                };
-                if let (Some(hold), Some(id)) = (&hold, run.joins.as_mut().and_then(stalls))
-                    && self.give_up(&mut run.record, id, &seen).await?
-                {
-                    return Ok(Look::Failed(failed(hold, id)));
-                }
-                hold
-            }
-            Err(unseen) => {
-                if let Some((_, stall)) = &mut run.joins {
-                    stall.has_failed(Stage::Excused, Instant::now());
-                }
-                Some(Hold::new(unseen.why, unseen.message))
-            }
-        };
+        let look = self.observer.look().await;
         if let Some(reporter) = &mut self.reporter {
             reporter.role(Some(Role::Learner));
+            reporter.progress(status, look.as_ref().ok().and_then(Seen::reference));
+        }
+        let (hold, stage) = match &look {
+            Ok(seen) => {
+                let hold = self.promote(&run.child, &mut run.gate, status, seen).await;
+                let stage = stage(hold.as_ref(), self.parts.volume.received(), status.raft_applied_index);
+                (hold, stage)
+            }
+            Err(unseen) => (Some(Hold::new(unseen.why, unseen.message.clone())), Stage::Excused),
+        };
+        if let (Some(id), Ok(seen), Some(hold)) = (stalls(run, stage), &look, &hold)
+            && self.give_up(&mut run.record, id, seen).await?
+        {
+            return Ok(Look::Failed(failed(hold, id)));
         }
         self.say(hold.as_ref()).await;
         Ok(Look::Again(BUSY))
@@ -336,6 +328,12 @@ fn not_yet(facts: &Facts, run: &Run, fault: &str) -> Hold {
         Some(hold) => Hold::new(hold.why, format!("{said}; {}", hold.message)),
         None => Hold::new(Why::CatchingUp, said),
     }
+}
+
+/// The id of a member whose join has failed, with this look.
+fn stalls(run: &mut Run, stage: Stage) -> Option<MemberId> {
+    let (id, stall) = run.joins.as_mut()?;
+    stall.has_failed(stage, Instant::now()).then_some(*id)
 }
 
 /// How far a learner's join is, by what it waits for while the cluster is seen.

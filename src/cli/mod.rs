@@ -6,6 +6,7 @@ mod cluster;
 mod crd;
 mod serve;
 mod signals;
+mod status;
 mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -33,6 +34,8 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Run a member: decide how it may start, and etcd as a child (in a pod that the loop made)
     Agent(Box<agent::Args>),
+    /// Show an Etcd: its members, who waits for what, votes and events
+    Status(status::Args),
     /// Print the custom resource definition
     Crd(crd::Args),
 }
@@ -74,6 +77,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
+        Command::Status(args) => status::run(&args),
         Command::Crd(args) => crd::run(&args),
     };
     match done {

@@ -67,7 +67,7 @@ fn proved(reports: &[&Report], source: &Bootstrap) -> Result<ClusterId, String> 
 }
 
 /// The clusters that a report speaks of: one, if all is well.
-pub(super) fn clusters(report: &Report) -> impl Iterator<Item = ClusterId> {
+pub fn clusters(report: &Report) -> impl Iterator<Item = ClusterId> {
     let data = match report.volume {
         Volume::Data { cluster, .. } => Some(cluster),
         Volume::Empty | Volume::Unreadable(_) => None,

@@ -28,7 +28,8 @@ mod supported;
 
 pub use decide::{Decision, Note, Seen, Step, decide};
 pub use facts::{Facts, Neighbour, Stands};
+pub use join::clusters;
 pub use kind::Kind;
 pub use object::{Etcd, Unreadable};
 pub use pod::{Pod, Said, Word};
-pub use runner::{Health, Loop, Metrics};
+pub use runner::{Health, Loop, Metrics, etcds};

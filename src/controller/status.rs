@@ -38,6 +38,10 @@ pub struct Status {
     pub last_operation: Option<Value>,
     /// What went wrong last.
     pub last_errors: Vec<LastError>,
+    /// What it is going through, in one word.
+    pub phase: Option<String>,
+    /// How far its join is.
+    pub join: Option<String>,
     /// The last attempt at forming a cluster: a word of it may have been given.
     pub forming_attempt: Option<u32>,
 }
@@ -99,6 +103,17 @@ pub struct LastError {
     pub description: String,
     /// When it was first seen.
     pub observed_at: String,
+}
+
+/// Conditions that are good when they are not `True`.
+const GOOD_WHEN_FALSE: [&str; 1] = ["ClusterIDMismatch"];
+
+impl Condition {
+    /// Whether it is known to be other than it should be.
+    pub fn is_bad(&self) -> bool {
+        let good = if GOOD_WHEN_FALSE.contains(&self.kind.as_str()) { "False" } else { "True" };
+        self.status != good && self.status != "Unknown"
+    }
 }
 
 impl Status {

@@ -42,6 +42,10 @@ resource! {
         "lastOperation": LastOperation,
         /// What went wrong last; empty once it is mended.
         "lastErrors": Vec<LastError>,
+        /// What the Etcd is going through: Forming, Joining, Running, Updating, Hibernated or Leaving.
+        "phase": Text<'static>,
+        /// How far its join into the existing cluster is, such as 2/3 joined.
+        "join": Text<'static>,
         /// Number of attempts so far at forming a cluster of these members.
         "formingAttempt": Int32,
     }

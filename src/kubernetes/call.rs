@@ -78,6 +78,11 @@ impl CallError {
         self.code() == Some(404)
     }
 
+    /// Whether a right is missing.
+    pub fn is_forbidden(&self) -> bool {
+        self.code() == Some(403)
+    }
+
     /// Whether somebody else was quicker: another version is stored, or the object is there already.
     pub fn is_conflict(&self) -> bool {
         self.code() == Some(409)

@@ -55,6 +55,9 @@ pub enum ConnectError {
         "a service account token is mounted, but the API server can't be found: {0}: give --kubeconfig, or set automountServiceAccountToken: false to run without a cluster"
     )]
     InCluster(String),
+    /// There is no kubeconfig where one is looked for.
+    #[error("no cluster is named: give --kubeconfig, or set KUBECONFIG; there is no ~/.kube/config")]
+    NoCluster,
     /// The client can't be made.
     #[error("can't make a client for the API server: {0}")]
     Client(String),
@@ -70,20 +73,52 @@ impl Cluster {
     /// away is no error here. Needs a tokio runtime.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Option<Self>, ConnectError> {
         let config = match kubeconfig {
-            Some(path) => from_file(path).await?,
-            None if is_in_cluster() => {
-                Config::incluster().map_err(|error| ConnectError::InCluster(causes(&error)))?
-            }
+            Some(path) => from_files(&[path.to_owned()], None).await?,
+            None if is_in_cluster() => in_cluster()?,
             None => return Ok(None),
         };
-        let mut config = config;
+        let user = kubeconfig.is_none().then(|| fs::read_to_string(TOKEN).ok()).flatten();
+        let user = user.as_deref().and_then(subject);
+        Self::with(config, user).map(Some)
+    }
+
+    /// The cluster that a person means, found as kubectl finds it: the file that is named, else those of `KUBECONFIG`,
+    /// else `~/.kube/config`; in a pod, where none of them is there, the pod's own. Needs a tokio runtime.
+    pub async fn of_person(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, ConnectError> {
+        let files = match kubeconfig {
+            Some(path) => vec![path.to_owned()],
+            None => usual_files(),
+        };
+        let config = match files.as_slice() {
+            [] if is_in_cluster() => in_cluster()?,
+            [] => return Err(ConnectError::NoCluster),
+            files => from_files(files, context).await?,
+        };
+        Self::with(config, None)
+    }
+
+    fn with(mut config: Config, user: Option<String>) -> Result<Self, ConnectError> {
         (config.read_timeout, config.reset_reader_on_write) = (Some(SILENCE), true);
         let (namespace, address) = (config.default_namespace.clone(), config.cluster_url.to_string());
         let client = Client::try_from(config).map_err(|error| ConnectError::Client(causes(&error)))?;
-        let user = kubeconfig.is_none().then(|| fs::read_to_string(TOKEN).ok()).flatten();
-        let user = user.as_deref().and_then(subject);
-        Ok(Some(Self { client, namespace, address, user }))
+        Ok(Self { client, namespace, address, user })
     }
+}
+
+fn in_cluster() -> Result<Config, ConnectError> {
+    Config::incluster().map_err(|error| ConnectError::InCluster(causes(&error)))
+}
+
+/// Those that are there.
+fn usual_files() -> Vec<PathBuf> {
+    let named = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty());
+    let files = match named {
+        Some(named) => std::env::split_paths(&named).collect(),
+        None => {
+            std::env::home_dir().map(|home| home.join(".kube").join("config")).into_iter().collect::<Vec<_>>()
+        }
+    };
+    files.into_iter().filter(|file| file.exists()).collect()
 }
 
 /// Whom a service account's token is for: its claim `sub`. It isn't checked here: the API server does.
@@ -96,12 +131,27 @@ fn subject(token: &str) -> Option<String> {
     serde_json::from_slice::<Claims>(&claims).ok().map(|claims| claims.sub)
 }
 
-async fn from_file(path: &Path) -> Result<Config, ConnectError> {
-    let failed = |error: &dyn std::error::Error| ConnectError::Kubeconfig {
-        path: path.to_owned(),
-        cause: causes(error),
-    };
-    let mut file = Kubeconfig::read_from(path).map_err(|error| failed(&error))?;
+/// The files count as one, in which what comes first stands.
+async fn from_files(paths: &[PathBuf], context: Option<&str>) -> Result<Config, ConnectError> {
+    let mut merged = Kubeconfig::default();
+    for path in paths {
+        let read = read(path)?;
+        merged = merged.merge(read).map_err(|error| unusable(path, &error))?;
+    }
+    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    let named = paths.first().cloned().unwrap_or_default();
+    let config = Config::from_custom_kubeconfig(merged, &options).await;
+    let mut config = config.map_err(|error| unusable(&named, &error))?;
+    config.proxy_url = None;
+    Ok(config)
+}
+
+fn unusable(path: &Path, error: &dyn std::error::Error) -> ConnectError {
+    ConnectError::Kubeconfig { path: path.to_owned(), cause: causes(error) }
+}
+
+fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
+    let mut file = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
     for cluster in file.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
         if cluster.proxy_url.as_deref().is_some_and(|proxy| !proxy.is_empty()) {
             return Err(ConnectError::Proxy { path: path.to_owned() });
@@ -109,10 +159,7 @@ async fn from_file(path: &Path) -> Result<Config, ConnectError> {
         // The library falls back to HTTPS_PROXY where the file names no proxy.
         cluster.proxy_url = Some(NO_PROXY.to_owned());
     }
-    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
-    let mut config = config.map_err(|error| failed(&error))?;
-    config.proxy_url = None;
-    Ok(config)
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -146,7 +193,7 @@ mod tests {
     #[tokio::test]
     async fn a_kubeconfig_names_address_and_namespace() {
         let (_directory, path) = kubeconfig("");
-        let config = from_file(&path).await.unwrap();
+        let config = from_files(std::slice::from_ref(&path), None).await.unwrap();
         assert_eq!((config.default_namespace.as_str(), config.proxy_url), ("shop", None));
         assert_eq!(config.cluster_url.host(), Some("127.0.0.1"));
     }
@@ -154,7 +201,7 @@ mod tests {
     #[tokio::test]
     async fn a_proxy_in_the_kubeconfig_is_refused() {
         let (_directory, path) = kubeconfig(", proxy-url: 'http://proxy:3128'");
-        let error = from_file(&path).await.unwrap_err().to_string();
+        let error = from_files(std::slice::from_ref(&path), None).await.unwrap_err().to_string();
         assert!(error.contains("proxy-url") && error.contains("kubeconfig"), "{error}");
     }
 
@@ -166,7 +213,7 @@ mod tests {
             if let Some(content) = content {
                 fs::write(&path, content).unwrap();
             }
-            let error = from_file(&path).await.unwrap_err().to_string();
+            let error = from_files(std::slice::from_ref(&path), None).await.unwrap_err().to_string();
             assert!(error.contains("broken") && error.contains("--kubeconfig"), "{error}");
         }
     }

@@ -23,7 +23,7 @@ mod word;
 pub use config::{Config, Endpoints, EtcdSettings, Owner, Scheme, Source, TlsFiles};
 pub use formed::Formed;
 pub use id::{ClusterId, MemberId};
-pub use report::{Listed, Report, Role, TooLong, Volume, Waiting, Why};
+pub use report::{Listed, Progress, Report, Role, TooLong, Volume, Waiting, Why};
 pub use starts::{SeenStarts, Starts};
 pub use word::{Form, Leave};
 

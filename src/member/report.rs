@@ -43,6 +43,23 @@ pub struct Report {
     /// What it waits for; absent where it waits for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
+    /// How far a learner has caught up; absent of voters, and where the leader isn't seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+}
+
+/// How far a learner has caught up with the leader, by what both say of themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Progress {
+    /// Revision of the learner's key space.
+    pub revision: u64,
+    /// Revision of the leader's.
+    pub leader_revision: u64,
+    /// Size of the learner's database, in bytes.
+    pub bytes: u64,
+    /// Size of the leader's.
+    pub leader_bytes: u64,
 }
 
 /// What is in a member's volume.
@@ -169,6 +186,7 @@ impl Report {
             ca_changed: false,
             left: false,
             waiting: None,
+            progress: None,
         }
     }
 
@@ -260,6 +278,7 @@ mod tests {
             took: Some("5d1c/1".to_owned()),
             ca_changed: true,
             waiting: Some(waiting("\"quoted\"\n", "2026-11-29T20:00:00Z")),
+            progress: Some(Progress { revision: 1, leader_revision: 20, bytes: 300, leader_bytes: 4000 }),
             ..report()
         };
         for report in [report(), full] {

@@ -10,5 +10,7 @@ mod program;
 #[cfg(test)]
 mod reconcile;
 #[cfg(test)]
+mod status;
+#[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;

@@ -11,7 +11,7 @@ use super::support::client;
 use super::support::process::{Process, spawn};
 use super::support::until;
 
-const ETCD: &str = "/apis/druid.gardener.cloud/v1alpha1/namespaces/shop/etcds/main";
+pub const ETCD: &str = "/apis/druid.gardener.cloud/v1alpha1/namespaces/shop/etcds/main";
 const SET: &str = "/apis/apps/v1/namespaces/shop/statefulsets/main";
 const RECORD: &str = "/api/v1/namespaces/shop/configmaps/main-cluster";
 const CLIENT: &str = "/api/v1/namespaces/shop/services/main-client";
@@ -19,10 +19,10 @@ const PEER: &str = "/api/v1/namespaces/shop/services/main-peer";
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/warden/leases/etcd-warden-loop";
 const REVISION: &str = "main-1";
 
-struct Bed {
-    api: Api,
-    process: Process,
-    directory: tempfile::TempDir,
+pub struct Bed {
+    pub api: Api,
+    pub process: Process,
+    pub directory: tempfile::TempDir,
 }
 
 impl Bed {
@@ -35,7 +35,7 @@ impl Bed {
         Self { api, process, directory }
     }
 
-    fn etcd(&self) -> Value {
+    pub fn etcd(&self) -> Value {
         self.api.get(ETCD).unwrap()
     }
 
@@ -49,7 +49,7 @@ impl Bed {
     }
 
     /// As the StatefulSet controller, the kubelet and the agent would.
-    fn report(&self, ordinal: u32, ready: bool, report: &Value) {
+    pub fn report(&self, ordinal: u32, ready: bool, report: &Value) {
         let (etcd, set) = (self.etcd(), self.api.get(SET).unwrap());
         let path = pod_path(ordinal);
         let mut pod = self.api.get(&path).unwrap_or_else(|| {
@@ -99,7 +99,7 @@ impl Bed {
     }
 
     /// Three members that form a cluster, as far as it takes.
-    async fn formed() -> Self {
+    pub async fn formed() -> Self {
         let bed = Self::start(|api| api.put(ETCD, etcd(3)));
         bed.observe().await;
         (0..3).for_each(|ordinal| bed.report(ordinal, false, &empty()));
@@ -140,7 +140,7 @@ fn empty() -> Value {
     json!({"volume": "empty", "waiting": {"why": "NoWord", "message": "no word yet", "since": "2026-11-29T20:00:02Z"}})
 }
 
-fn voter(ordinal: u32) -> Value {
+pub fn voter(ordinal: u32) -> Value {
     let members: Vec<Value> =
         (0..3).map(|at| json!({"id": format!("{at}"), "name": format!("main-{at}")})).collect();
     json!({

@@ -16,20 +16,14 @@ pub struct Note {
     pub action: &'static str,
 }
 
-/// Conditions of which a change of status is told, and the status that is good.
-const TOLD: [(&str, &str); 5] = [
-    (crate::etcd::BOOTSTRAPPED, "True"),
-    ("ClusterIDMismatch", "False"),
-    ("Left", "True"),
-    ("Ready", "True"),
-    ("Supported", "True"),
-];
+/// Conditions of which a change of status is told: what members say of themselves is told elsewhere.
+const TOLD: [&str; 5] = [crate::etcd::BOOTSTRAPPED, "ClusterIDMismatch", "Left", "Ready", "Supported"];
 
 /// Longest text of an event that the API server takes is 1,024 bytes; escaped characters are counted in.
 const TEXT_MAX: usize = 900;
 
 pub(super) fn notes(before: &Status, after: &Status, steps: &[Step]) -> Vec<Note> {
-    let conditions = TOLD.iter().filter_map(|(kind, good)| condition(before, after, kind, good));
+    let conditions = TOLD.iter().filter_map(|kind| condition(before, after, kind));
     let members = after
         .members
         .iter()
@@ -61,10 +55,10 @@ fn bounded(mut note: Note) -> Note {
     note
 }
 
-fn condition(before: &Status, after: &Status, kind: &str, good: &str) -> Option<Note> {
+fn condition(before: &Status, after: &Status, kind: &str) -> Option<Note> {
     let now: &Condition = after.condition(kind)?;
     let then = before.condition(kind).map(|condition| condition.status.as_str());
-    let is_bad = now.status != good && now.status != "Unknown";
+    let is_bad = now.is_bad();
     // What is good from the beginning is no news.
     let told = then != Some(&now.status) && (then.is_some() || is_bad);
     let is_warning = is_bad && kind != crate::etcd::BOOTSTRAPPED;

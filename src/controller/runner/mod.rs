@@ -31,6 +31,7 @@ use crate::kubernetes::{Backoff, CallError};
 use watches::Watches;
 
 pub use health::{Health, Metrics};
+pub use watches::etcds;
 
 /// Etcds that are looked after at once.
 const AT_ONCE: u16 = 8;

@@ -42,7 +42,7 @@ pub(super) struct Watches {
 type Changes = BoxStream<'static, Result<ReconcileRequest<DynamicObject>, Infallible>>;
 
 /// Etcds, as the API server's client wants them.
-pub(super) fn etcds() -> ApiResource {
+pub fn etcds() -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, KIND), RESOURCE)
 }
 

@@ -1,6 +1,5 @@
 //! What `kubectl get etcd` shows.
 
-use crate::etcd::BOOTSTRAPPED;
 use serde_json::{Value, json};
 
 struct Column {
@@ -14,7 +13,6 @@ struct Column {
 enum Path {
     Field(&'static str),
     Condition(&'static str),
-    Reason(&'static str),
 }
 
 impl Path {
@@ -22,7 +20,6 @@ impl Path {
         match self {
             Self::Field(path) => (*path).to_owned(),
             Self::Condition(kind) => format!(r#".status.conditions[?(@.type=="{kind}")].status"#),
-            Self::Reason(kind) => format!(r#".status.conditions[?(@.type=="{kind}")].reason"#),
         }
     }
 }
@@ -35,21 +32,21 @@ const fn wide(name: &'static str, path: Path, kind: &'static str) -> Column {
     Column { name, path, kind, wide: true }
 }
 
-use Path::{Condition, Field, Reason};
+use Path::{Condition, Field};
 
-/// etcd-druid's columns in its order, and the join before the age.
+/// etcd-druid's columns in its order, and phase and join before the age.
 const COLUMNS: [Column; 11] = [
     column("Ready", Field(".status.ready"), "string"),
     column("Quorate", Condition("Ready"), "string"),
     column("All Members Ready", Condition("AllMembersReady"), "string"),
     column("Backup Ready", Condition("BackupReady"), "string"),
     column("Cluster ID Mismatch", Condition("ClusterIDMismatch"), "string"),
-    column("Joined", Condition(BOOTSTRAPPED), "string"),
+    column("Phase", Field(".status.phase"), "string"),
+    column("Join", Field(".status.join"), "string"),
     column("Age", Field(".metadata.creationTimestamp"), "date"),
     wide("Cluster Size", Field(".spec.replicas"), "integer"),
     wide("Current Replicas", Field(".status.currentReplicas"), "integer"),
     wide("Ready Replicas", Field(".status.readyReplicas"), "integer"),
-    wide("Join", Reason(BOOTSTRAPPED), "string"),
 ];
 
 pub(super) fn columns() -> Value {

@@ -14,6 +14,10 @@ fn a_cluster_is_recorded_once_it_has_quorum() {
     assert_eq!(world.condition("ClusterIDMismatch").0, "False");
     assert_eq!((world.etcd.status.ready, world.etcd.status.observed_generation), (Some(true), Some(2)));
     assert_eq!(world.etcd.status.members.len(), 3);
+    assert_eq!(
+        (world.etcd.status.phase.as_deref(), world.etcd.status.join.as_deref()),
+        (Some("Running"), None)
+    );
     // Nothing is written while nothing changes.
     let later = decide(&Facts { now: "2027-01-01T00:00:00Z".parse().unwrap(), ..world.facts() });
     assert_eq!((later.status, later.steps, later.notes), (world.etcd.status.clone(), Vec::new(), Vec::new()));
@@ -53,6 +57,9 @@ fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
         let (status, reason, message) = world.condition(crate::etcd::BOOTSTRAPPED);
         assert_eq!((status.as_str(), reason.as_str()), ("False", "BootstrapInProgress"));
         assert!(message.contains(said), "{said}: {message}");
+        let join = world.etcd.status.join.as_deref();
+        assert!(join.is_some_and(|join| message.starts_with(join)), "{said}: {join:?}, {message}");
+        assert_eq!(world.etcd.status.phase.as_deref(), Some("Joining"));
         assert_eq!(world.etcd.status.bootstrap_with_existing_cluster, None);
     }
     let mut world = World::running(&joining());
@@ -62,6 +69,7 @@ fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
     let decision = world.decide();
     assert!(decision.status.is_true(crate::etcd::BOOTSTRAPPED));
     assert_eq!(decision.status.bootstrap_with_existing_cluster.as_ref().unwrap().members[0].name, "src-0");
+    assert_eq!(decision.status.join.as_deref(), Some("joined"));
     assert!(decision.notes.iter().any(|note| note.reason == "BootstrapSucceeded" && !note.is_warning));
     // Sticky, whatever becomes of the members and of the spec.
     world.etcd.status = decision.status;

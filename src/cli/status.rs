@@ -1,0 +1,263 @@
+//! `status`: how an Etcd is, as a person wants to see it.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Pod as KubernetesPod;
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
+use kube::core::DynamicObject;
+
+use super::Failure;
+use super::values::duration;
+use crate::controller::{Etcd, Pod, etcds, render};
+use crate::etcd::KIND;
+use crate::kubernetes::{CallError, Cluster, Target};
+use crate::overview::{Ages, Line, Mark, Overview, lines};
+
+/// The flags of `status`.
+#[derive(Debug, clap::Args)]
+#[command(
+    next_line_help = true,
+    after_help = "Examples:\n  etcd-warden status main -n shop\n  etcd-warden status main -n shop --watch\n  etcd-warden status main -n shop --output json | jq .votes"
+)]
+pub(super) struct Args {
+    /// Name of the Etcd
+    name: String,
+    /// Namespace of the Etcd [default: the kubeconfig's]
+    #[arg(short, long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// Go on, and show what changes; ends when the Etcd is gone
+    #[arg(short, long)]
+    watch: bool,
+    /// How long between two looks
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    interval: Duration,
+    /// As text, or as JSON: one document, with --watch one line a change
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    output: Output,
+    /// File that says which cluster, and as whom [default: those of KUBECONFIG, or ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For a person
+    Text,
+    /// For a program
+    Json,
+}
+
+/// Shows it, once or until it is gone.
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Failed(format!("can't start threads: {error}")))?;
+    runtime.block_on(show(args))
+}
+
+async fn show(args: &Args) -> Result<(), Failure> {
+    if args.interval < Duration::from_millis(100) {
+        return Err(Failure::Usage(format!(
+            "--interval {:?} would do nothing but ask: give 100ms or more, such as 2s",
+            args.interval
+        )));
+    }
+    let cluster = Cluster::of_person(args.kubeconfig.as_deref(), args.context.as_deref()).await;
+    let cluster = cluster.map_err(|error| Failure::Failed(error.to_string()))?;
+    let etcd = Named {
+        namespace: args.namespace.clone().unwrap_or_else(|| cluster.namespace.clone()),
+        name: args.name.clone(),
+        cluster,
+    };
+    let first = etcd.look().await.map_err(|error| Failure::Failed(error.to_string()))?;
+    let first = first.ok_or_else(|| {
+        let Named { namespace, name, .. } = &etcd;
+        Failure::Failed(format!(
+            "there is no Etcd {namespace}/{name}: kubectl get etcd -n {namespace} shows which are"
+        ))
+    })?;
+    let mut screen = Screen::of(args);
+    screen.show(&first)?;
+    if args.watch { follow(args, &etcd, &first.uid, &mut screen).await } else { Ok(()) }
+}
+
+/// An API server that is away for a while is said, and waited for: whoever watches wants to go on.
+async fn follow(args: &Args, etcd: &Named, uid: &str, screen: &mut Screen) -> Result<(), Failure> {
+    loop {
+        tokio::time::sleep(args.interval).await;
+        match etcd.look().await {
+            Ok(Some(overview)) if overview.uid == uid => screen.show(&overview)?,
+            Ok(_) => return screen.end(&format!("Etcd {}/{} is gone", etcd.namespace, etcd.name)),
+            Err(error) => screen.trouble(&error.to_string())?,
+        }
+    }
+}
+
+/// An Etcd in a cluster.
+struct Named {
+    cluster: Cluster,
+    namespace: String,
+    name: String,
+}
+
+impl Named {
+    /// How it is now; nothing where there is none.
+    async fn look(&self) -> Result<Option<Overview>, LookError> {
+        let Self { cluster, namespace, name } = self;
+        let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), namespace, &etcds());
+        let found = self.target("get", "etcds.druid.gardener.cloud").call(api.get_opt(name)).await?;
+        let Some(found) = found else { return Ok(None) };
+        let etcd = Etcd::read(&found).map_err(|error| LookError::Unreadable(error.to_string()))?;
+        let pods = self.pods(&etcd).await?;
+        let events = self.events(&etcd).await?;
+        Ok(Some(Overview::of(&etcd, &pods, events.as_deref())))
+    }
+
+    async fn pods(&self, etcd: &Etcd) -> Result<Vec<Pod>, LookError> {
+        let (client, namespace) = (self.cluster.client.clone(), &self.namespace);
+        let sets: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
+        let set = self.target("get", "statefulsets.apps").call(sets.get_opt(&self.name)).await?;
+        let Some(uid) = set.and_then(|set| set.metadata.uid) else { return Ok(Vec::new()) };
+        let pods: Api<KubernetesPod> = Api::namespaced(client, namespace);
+        let labelled = ListParams::default().labels(&render::selector(&etcd.name));
+        let pods = self.all("list", "pods").call(pods.list(&labelled)).await?;
+        Ok(pods.items.iter().filter_map(|pod| Pod::read(pod, etcd, &uid)).collect())
+    }
+
+    /// Nothing where they may not be listed: the rest is worth seeing.
+    async fn events(&self, etcd: &Etcd) -> Result<Option<Vec<Event>>, LookError> {
+        let events: Api<Event> = Api::namespaced(self.cluster.client.clone(), &self.namespace);
+        let about = format!("regarding.kind={KIND},regarding.name={},regarding.uid={}", etcd.name, etcd.uid);
+        let about = ListParams::default().fields(&about);
+        match self.all("list", "events.events.k8s.io").call(events.list(&about)).await {
+            Ok(events) => Ok(Some(events.items)),
+            Err(error) if error.is_forbidden() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn target(&self, verb: &'static str, resource: &'static str) -> Target {
+        Target::in_namespace(verb, resource, &self.namespace, &self.name)
+    }
+
+    fn all(&self, verb: &'static str, resource: &'static str) -> Target {
+        Target { verb, resource, namespace: Some(self.namespace.clone()), name: None }
+    }
+}
+
+/// Why an Etcd can't be shown.
+#[derive(Debug, thiserror::Error)]
+enum LookError {
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+/// Where it is shown: once, anew on a terminal, or as lines that are new.
+struct Screen {
+    output: Output,
+    watch: bool,
+    is_terminal: bool,
+    shown: Vec<Line>,
+    json: String,
+}
+
+impl Screen {
+    fn of(args: &Args) -> Self {
+        let is_terminal = std::io::stdout().is_terminal();
+        Self { output: args.output, watch: args.watch, is_terminal, shown: Vec::new(), json: String::new() }
+    }
+
+    fn show(&mut self, overview: &Overview) -> Result<(), Failure> {
+        let text = match self.output {
+            Output::Json => self.as_json(overview)?,
+            Output::Text if self.watch && self.is_terminal => {
+                redrawn(&lines(overview, Ages::At(Timestamp::now())))
+            }
+            Output::Text if self.watch => self.what_is_new(lines(overview, Ages::Without)),
+            Output::Text => joined(&lines(overview, Ages::At(Timestamp::now())), self.is_terminal),
+        };
+        print(&text)
+    }
+
+    fn as_json(&mut self, overview: &Overview) -> Result<String, Failure> {
+        let json =
+            if self.watch { serde_json::to_string(overview) } else { serde_json::to_string_pretty(overview) };
+        let json = json.map_err(|error| Failure::Failed(error.to_string()))? + "\n";
+        let is_news = json != self.json;
+        self.json.clone_from(&json);
+        Ok(if is_news { json } else { String::new() })
+    }
+
+    /// Lines that weren't there at the last look, with the time; all of them at the first.
+    fn what_is_new(&mut self, now: Vec<Line>) -> String {
+        let is_first = self.shown.is_empty();
+        let new: Vec<Line> =
+            now.iter().filter(|line| is_first || !self.shown.contains(line)).cloned().collect();
+        self.shown = now;
+        if is_first || new.is_empty() {
+            return joined(&new, false);
+        }
+        format!("\n{}\n{}", time(), joined(&new, false))
+    }
+
+    fn trouble(&self, error: &str) -> Result<(), Failure> {
+        match self.output {
+            Output::Json => Ok(()),
+            Output::Text => print(&format!("\n{} {error}; asked again\n", time())),
+        }
+    }
+
+    fn end(&self, last: &str) -> Result<(), Failure> {
+        match self.output {
+            Output::Json => Ok(()),
+            Output::Text => print(&format!("\n{} {last}\n", time())),
+        }
+    }
+}
+
+fn time() -> String {
+    Timestamp::now().strftime("%H:%M:%SZ").to_string()
+}
+
+/// From the terminal's first line on, each line's rest and what is below it cleared: nothing flickers.
+fn redrawn(lines: &[Line]) -> String {
+    let mut text = String::from("\u{1b}[H");
+    for line in lines {
+        let _ = write!(text, "{}\u{1b}[K\r\n", coloured(line));
+    }
+    text + "\u{1b}[J"
+}
+
+fn joined(lines: &[Line], with_colours: bool) -> String {
+    lines.iter().map(|line| if with_colours { coloured(line) } else { line.text.clone() } + "\n").collect()
+}
+
+fn coloured(line: &Line) -> String {
+    let style = match line.mark {
+        Mark::Plain => return line.text.clone(),
+        Mark::Title => "1",
+        Mark::Good => "32",
+        Mark::Bad => "31",
+        Mark::Waiting => "33",
+    };
+    format!("\u{1b}[{style}m{}\u{1b}[0m", line.text)
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::Failed(format!("can't write to standard output: {error}")))
+}

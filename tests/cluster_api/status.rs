@@ -1,0 +1,98 @@
+//! `status`, over an API server in memory in which a cluster was formed.
+
+use std::path::Path;
+use std::process::Child;
+
+use serde_json::Value;
+
+use super::reconcile::{Bed, ETCD, voter};
+use super::support::process::command;
+use super::support::until;
+
+struct Shown {
+    code: Option<i32>,
+    out: String,
+    said: String,
+}
+
+/// Killed when dropped.
+struct Watch(Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // It has ended where all went well.
+        let _ = self.0.kill();
+    }
+}
+
+fn status(directory: &Path, arguments: &[&str]) -> Shown {
+    let mut command = command(directory);
+    let done = command.arg("status").args(arguments).env("KUBECONFIG", directory.join("kubeconfig")).output();
+    let done = done.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Shown { code: done.status.code(), out: text(done.stdout), said: text(done.stderr) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_formed_cluster_is_shown_to_a_person_and_to_a_program() {
+    let bed = Bed::formed().await;
+    until("it rests", async || bed.etcd()["status"]["phase"] == "Running").await;
+    let shown = status(bed.directory.path(), &["main", "-n", "shop"]);
+    assert_eq!((shown.code, shown.said.as_str()), (Some(0), ""));
+    for line in [
+        "Etcd shop/main: Running",
+        "cluster  abc",
+        "3 voters, 2 needed; ready here: 3;",
+        " ClusterRecorded: ",
+    ] {
+        assert!(shown.out.contains(line), "{line}: {}", shown.out);
+    }
+    assert!(!shown.out.contains('\u{1b}'), "no colours where it is no terminal");
+    let shown = status(bed.directory.path(), &["main", "-n", "shop", "--output", "json"]);
+    let json: Value = serde_json::from_str(&shown.out).unwrap();
+    assert_eq!((&json["votes"]["needed"], &json["members"][0]["role"]), (&2.into(), &"leader".into()));
+    assert_eq!(json["uid"], bed.etcd()["metadata"]["uid"]);
+    bed.api.forbid("list", "events");
+    let shown = status(bed.directory.path(), &["main", "-n", "shop"]);
+    assert!(shown.code == Some(0) && shown.out.contains("events can't be listed"), "{}", shown.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_not_be_shown_is_said() {
+    let bed = Bed::formed().await;
+    let shown = status(bed.directory.path(), &["other", "-n", "shop"]);
+    assert_eq!((shown.code, shown.out.as_str()), (Some(1), ""));
+    assert_eq!(shown.said, "error: there is no Etcd shop/other: kubectl get etcd -n shop shows which are\n");
+    bed.api.forbid("list", "pods");
+    let shown = status(bed.directory.path(), &["main", "-n", "shop"]);
+    assert!(shown.code == Some(1) && shown.said.contains("can't list pods"), "{}", shown.said);
+    let shown = status(bed.directory.path(), &["main", "--interval", "1ms"]);
+    assert!(shown.code == Some(2) && shown.said.contains("--interval"), "{}", shown.said);
+}
+
+/// Whoever watches sees what changes, and that it is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_shows_what_changes_until_the_etcd_is_gone() {
+    let mut bed = Bed::formed().await;
+    let kubeconfig = bed.directory.path().join("kubeconfig");
+    let out = bed.directory.path().join("watched");
+    let mut command = command(bed.directory.path());
+    command
+        .args(["status", "main", "-n", "shop", "--watch", "--interval", "100ms", "--kubeconfig"])
+        .arg(kubeconfig);
+    let mut watch = Watch(command.stdout(std::fs::File::create(&out).unwrap()).spawn().unwrap());
+    let shown = || std::fs::read_to_string(&out).unwrap();
+    until("it is shown", async || shown().contains("Etcd shop/main: ")).await;
+    let cluster = "cluster  abc";
+    let mut ends = voter(1);
+    ends["waiting"] =
+        serde_json::json!({"why": "EtcdEnds", "message": "no space left", "since": "2026-11-29T20:00:02Z"});
+    bed.report(1, false, &ends);
+    until("the change is shown", async || shown().contains("no space left")).await;
+    assert_eq!(shown().matches(cluster).count(), 1, "what hasn't changed isn't repeated: {}", shown());
+    // Else the loop would bring it back by what it holds.
+    bed.process.child.kill().unwrap();
+    bed.api.delete(ETCD);
+    until("it ends", async || watch.0.try_wait().unwrap().is_some()).await;
+    assert!(watch.0.wait().unwrap().success() && shown().contains("Etcd shop/main is gone"), "{}", shown());
+}
