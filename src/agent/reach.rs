@@ -107,9 +107,9 @@ mod tests {
     use super::*;
     use crate::agent::testing::{CLUSTER, others, voter};
 
-    fn peer(cluster: ClusterId) -> Result<Peer, Fault> {
+    fn peer(cluster: ClusterId) -> Peer {
         let url = "http://source-1:2380".to_owned();
-        Ok(Peer { url, cluster, release: None, cluster_version: "3.5.0".parse().ok() })
+        Peer { url, cluster, release: None, cluster_version: "3.5.0".parse().ok() }
     }
 
     fn refused() -> Result<Peer, Fault> {
@@ -132,12 +132,12 @@ mod tests {
 
     #[test]
     fn one_url_that_answers_is_enough() {
-        assert_eq!(judge(&others(1), CLUSTER, &[refused(), peer(CLUSTER), distrusted()]), None);
+        assert_eq!(judge(&others(1), CLUSTER, &[refused(), Ok(peer(CLUSTER)), distrusted()]), None);
     }
 
     #[test]
     fn another_cluster_at_any_url_is_named() {
-        let answers = [peer(CLUSTER), peer(ClusterId(0xc2))];
+        let answers = [Ok(peer(CLUSTER)), Ok(peer(ClusterId(0xc2)))];
         holds(&others(1), &answers, Why::SourceDiffers, &["source-1", "c2", "c1"]);
     }
 
@@ -168,9 +168,9 @@ mod tests {
 
     #[test]
     fn the_clusters_version_is_that_of_the_cluster_itself() {
-        let mut other = peer(ClusterId(0xc2)).unwrap();
+        let mut other = peer(ClusterId(0xc2));
         other.cluster_version = "3.6.0".parse().ok();
-        let peers = [peer(CLUSTER).unwrap(), other];
+        let peers = [peer(CLUSTER), other];
         assert_eq!(cluster_version(peers.iter(), CLUSTER), "3.5.0".parse().ok());
         assert_eq!(cluster_version([].iter(), CLUSTER), None);
     }

@@ -212,6 +212,7 @@ impl Agent {
     /// Reports what happened, whatever was reported a moment ago.
     pub(super) async fn say_at_once(&mut self, hold: &Hold) {
         let Some(reporter) = &mut self.reporter else { return };
+        reporter.role(None);
         reporter.waits(Some(hold));
         if let Err(fault) = reporter.write_at_once().await {
             tracing::warn!(%fault, "the report can't be written");

@@ -16,14 +16,10 @@ use super::gate::{Gate, View, not_reached};
 use super::leave;
 use super::observe::Seen;
 use super::pb::etcdserverpb::StatusResponse;
-use super::preflight;
-use super::reach;
 use super::record::{Life, Record};
 use super::run::{Agent, Next};
-use super::settings::{Begin, Settings};
 use super::stall::{Stage, Stall};
 use super::tls::Authorities;
-use super::version::Release;
 
 /// Between two looks at an etcd that is not a settled voter.
 const BUSY: Duration = Duration::from_secs(1);
@@ -37,21 +33,18 @@ const HANDOVER: Duration = Duration::from_secs(8);
 const GRACE: Duration = Duration::from_secs(18);
 /// Ends in a row after which its data is named as what is wrong.
 const ENDS_MAX: u32 = 2;
-/// What etcd spends on a peer URL that doesn't answer, one after the other, before it knows the cluster that it joins.
-const PRIVATE_URL: Duration = Duration::from_secs(10);
-
 /// A joiner that voters don't reach within this is said to be out of their reach.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);
 
 /// One life of etcd.
-struct Run {
-    child: Child,
-    gate: Gate,
-    record: Record,
-    authorities: Authorities,
-    began: Instant,
+pub(super) struct Run {
+    pub(super) child: Child,
+    pub(super) gate: Gate,
+    pub(super) record: Record,
+    pub(super) authorities: Authorities,
+    pub(super) started: Instant,
     /// The id that it joins with, where it does, and since when that stands still.
-    joins: Option<(MemberId, Stall)>,
+    pub(super) joins: Option<(MemberId, Stall)>,
 }
 
 /// What a look at a running etcd came to.
@@ -65,87 +58,12 @@ enum Look {
 }
 
 impl Agent {
-    /// Runs etcd until it ends, or has to.
-    pub(super) async fn etcd(
+    pub(super) async fn attend(
         &mut self,
         facts: &Facts,
-        mut record: Record,
-        begin: &Begin,
+        mut run: Run,
         stop: &CancellationToken,
     ) -> io::Result<Next> {
-        let Ok(binary) = self.parts.binary.clone() else { return Ok(self.no_binary()) };
-        if let Some(hold) = self.unfit(facts, &record, begin, binary.release).await {
-            return Ok(hold.into());
-        }
-        record.starts += 1;
-        record.release = Some(binary.release.to_string());
-        let file = match self.write_settings(facts, begin) {
-            Ok(file) => file,
-            Err(hold) => return Ok(hold.into()),
-        };
-        self.parts.volume.record().write(&record)?;
-        tracing::info!(release = %binary.release, starts = record.starts, ?begin, "starts etcd");
-        let authorities = self.parts.mounted.authorities(&facts.config);
-        let child = match Child::start(&binary, &file) {
-            Ok(child) => child,
-            Err(error) => {
-                return Ok(Hold::new(Why::Configuration, format!("can't start etcd: {error}")).into());
-            }
-        };
-        self.parts.local.runs(Some((&facts.config, facts.ordinal)));
-        let joins = self.joins(facts, &record);
-        let began = Instant::now();
-        let run = Run { child, gate: Gate::default(), record, authorities, began, joins };
-        let next = self.attend(facts, run, stop).await;
-        self.parts.local.runs(None);
-        next
-    }
-
-    /// Whether a binary may not be started: its release doesn't fit the cluster.
-    async fn unfit(&self, facts: &Facts, record: &Record, begin: &Begin, own: Release) -> Option<Hold> {
-        let joined = facts.live().filter(|_| matches!(begin, Begin::Existing { .. }));
-        if let Some(hold) = joined.and_then(|live| preflight::versions(live, own)) {
-            return Some(hold);
-        }
-        let before = record.release.as_ref().and_then(|text| text.parse().ok());
-        let cluster = match record.life.cluster() {
-            Some(cluster) => reach::version_of(&self.parts.mounted, facts, cluster).await,
-            None => None,
-        };
-        preflight::refusal_of_start(own, before, cluster)
-    }
-
-    fn joins(&self, facts: &Facts, record: &Record) -> Option<(MemberId, Stall)> {
-        let (id, live) = record.life.id().zip(facts.live())?;
-        let urls: usize = live.members.iter().map(|member| member.peer_urls.len()).sum();
-        let private = PRIVATE_URL.saturating_mul(u32::try_from(urls).unwrap_or(u32::MAX));
-        let joins = live.members.iter().any(|member| member.id == id && member.learner);
-        joins.then(|| (id, Stall::new(self.parts.patience + private)))
-    }
-
-    fn write_settings(&self, facts: &Facts, begin: &Begin) -> Result<std::path::PathBuf, Hold> {
-        let unusable = |fault: String| Hold::new(Why::Configuration, fault);
-        let release = self.parts.binary.as_ref().map_err(|fault| unusable(fault.clone()))?.release;
-        let mounted = &self.parts.mounted;
-        let paths =
-            (mounted.paths(&crate::member::TlsFiles::CLIENT), mounted.paths(&crate::member::TlsFiles::PEER));
-        let settings = Settings {
-            config: &facts.config,
-            ordinal: facts.ordinal,
-            release,
-            data: &self.parts.volume.data(),
-            listen: &self.parts.listen,
-            tls: (&paths.0, &paths.1),
-            begin,
-        };
-        let content = settings.file().map_err(|error| unusable(error.to_string()))?;
-        let path = self.parts.volume.root().join("etcd.conf.yaml");
-        let written = std::fs::write(&path, format!("{content:#}\n"));
-        written.map_err(|error| unusable(format!("can't write {}: {error}", path.display())))?;
-        Ok(path)
-    }
-
-    async fn attend(&mut self, facts: &Facts, mut run: Run, stop: &CancellationToken) -> io::Result<Next> {
         let mut wait = Duration::ZERO;
         loop {
             tokio::select! {
@@ -177,7 +95,7 @@ impl Agent {
     }
 
     fn ended(&mut self, facts: &Facts, run: &Run, Ended { why, message }: Ended) -> Next {
-        if run.began.elapsed() >= STARTED_WELL {
+        if run.started.elapsed() >= STARTED_WELL {
             self.backoff.succeeded();
             self.ends = 0;
         }
@@ -236,9 +154,7 @@ impl Agent {
     async fn not_yet(&mut self, facts: &Facts, run: &mut Run, fault: &str) -> io::Result<Look> {
         let hold = not_yet(facts, run, fault);
         let stage = Stage::Behind { received: self.parts.volume.received(), applied: 0 };
-        let stalls =
-            |(id, stall): &mut (MemberId, Stall)| stall.has_failed(stage, Instant::now()).then_some(*id);
-        if let Some(id) = run.joins.as_mut().and_then(stalls)
+        if let Some(id) = stalls(run, stage)
             && let Ok(seen) = self.observer.look().await
             && self.give_up(&mut run.record, id, &seen).await?
         {
@@ -277,32 +193,23 @@ impl Agent {
 
     async fn attend_learner(&mut self, run: &mut Run, status: &StatusResponse) -> io::Result<Look> {
         let look = self.observer.look().await;
-        let leader = look.as_ref().ok().and_then(Seen::reference);
         if let Some(reporter) = &mut self.reporter {
             reporter.role(Some(Role::Learner));
-            reporter.progress(status, leader);
+            reporter.progress(status, look.as_ref().ok().and_then(Seen::reference));
         }
-        let hold = match look {
+        let (hold, stage) = match &look {
             Ok(seen) => {
-                let hold = self.promote(&run.child, &mut run.gate, status, &seen).await;
+                let hold = self.promote(&run.child, &mut run.gate, status, seen).await;
                 let stage = stage(hold.as_ref(), self.parts.volume.received(), status.raft_applied_index);
-                let stalls = |(id, stall): &mut (MemberId, Stall)| {
-                    stall.has_failed(stage, Instant::now()).then_some(*id)
-                };
-                if let (Some(hold), Some(id)) = (&hold, run.joins.as_mut().and_then(stalls))
-                    && self.give_up(&mut run.record, id, &seen).await?
-                {
-                    return Ok(Look::Failed(failed(hold, id)));
-                }
-                hold
+                (hold, stage)
             }
-            Err(unseen) => {
-                if let Some((_, stall)) = &mut run.joins {
-                    stall.has_failed(Stage::Excused, Instant::now());
-                }
-                Some(Hold::new(unseen.why, unseen.message))
-            }
+            Err(unseen) => (Some(Hold::new(unseen.why, unseen.message.clone())), Stage::Excused),
         };
+        if let (Some(id), Ok(seen), Some(hold)) = (stalls(run, stage), &look, &hold)
+            && self.give_up(&mut run.record, id, seen).await?
+        {
+            return Ok(Look::Failed(failed(hold, id)));
+        }
         self.say(hold.as_ref()).await;
         Ok(Look::Again(BUSY))
     }
@@ -413,14 +320,20 @@ fn not_yet(facts: &Facts, run: &Run, fault: &str) -> Hold {
     if let Some((why, message)) = run.child.complaint() {
         return Hold::new(why, message);
     }
-    let late = run.joins.is_some() && run.began.elapsed() > REACHED_WITHIN;
+    let late = run.joins.is_some() && run.started.elapsed() > REACHED_WITHIN;
     let voters = facts.live().into_iter().flat_map(|live| &live.members).filter(|member| !member.learner);
     let unreached = if late { run.child.unreached(voters) } else { Vec::new() };
-    let started = format!("etcd has been started, and does not answer yet: {fault}");
+    let said = format!("etcd has been started, and does not answer yet: {fault}");
     match not_reached(&unreached, run.child.rejected().as_deref()) {
-        Some(hold) => Hold::new(hold.why, format!("{started}; {}", hold.message)),
-        None => Hold::new(Why::CatchingUp, started),
+        Some(hold) => Hold::new(hold.why, format!("{said}; {}", hold.message)),
+        None => Hold::new(Why::CatchingUp, said),
     }
+}
+
+/// The id of a member whose join has failed, with this look.
+fn stalls(run: &mut Run, stage: Stage) -> Option<MemberId> {
+    let (id, stall) = run.joins.as_mut()?;
+    stall.has_failed(stage, Instant::now()).then_some(*id)
 }
 
 /// How far a learner's join is, by what it waits for while the cluster is seen.

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod as KubernetesPod};
 
 use super::object::Etcd;
 use super::render::CONTAINER;
-use crate::member::{FORM, Form, LEAVE, MEMBER, Report, Role};
+use crate::member::{FORM, Form, LEAVE, MEMBER, Report, Role, Why};
 
 /// A member's pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,14 @@ impl Pod {
     /// Whether it is no member any more, on the loop's word.
     pub fn has_left(&self) -> bool {
         self.report().is_some_and(|report| report.left)
+    }
+
+    /// Whether it is no member, and has seen that it is to become none.
+    pub fn joins_no_more(&self) -> bool {
+        self.report().is_some_and(|report| {
+            let is_aware = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Ending);
+            report.id.is_none() && is_aware
+        })
     }
 
     /// Why it isn't as far as a member should be, for a person; nothing where it says nothing of the kind.

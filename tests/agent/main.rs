@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod api;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod forming;
 #[cfg(test)]
 mod interrupted;

@@ -109,7 +109,7 @@ async fn a_foreign_data_volume_stops_a_join_until_it_is_taken_away() {
     let foreign = other.form().await;
     other.end(0, rustix::process::Signal::TERM);
     let Some(mut shop) = beside(1).await else { return };
-    super::volumes::copy(&other.volume(0).join("new.etcd"), &shop.volume(0).join("new.etcd"));
+    super::files::copy(&other.volume(0).join("new.etcd"), &shop.volume(0).join("new.etcd"));
     shop.start(0);
     let words = ["holds data of member", &foreign.to_string(), "delete the claim"];
     shop.until_waiting(0, Why::ForeignData, &words).await;

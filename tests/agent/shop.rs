@@ -117,7 +117,7 @@ impl Shop {
         self.api.put_map(&Config::name(&self.config.owner.name), &data);
     }
 
-    fn address(&self, ordinal: u32) -> Ipv4Addr {
+    pub fn address(&self, ordinal: u32) -> Ipv4Addr {
         let [second, third] = self.network;
         Ipv4Addr::new(127, second, third, 10 + u8::try_from(ordinal).unwrap())
     }

@@ -99,7 +99,7 @@ impl Shop {
         // Certificates of its own, whatever the target's become.
         let kept = self.directory().join("ssl-of-source");
         if self.secrets().exists() && !kept.exists() {
-            super::volumes::copy(&self.secrets(), &kept);
+            super::files::copy(&self.secrets(), &kept);
         }
         let within = |path: &str| kept.join(path.trim_start_matches("/var/etcd/ssl/"));
         for (scheme, prefix, files) in [

@@ -1,26 +1,12 @@
 //! Claims that are swapped, restored, lost: etcd's member list and its data are the witness.
 
 use std::fs;
-use std::path::Path;
 
 use etcd_warden::member::{SeenStarts, Starts, Volume, Why};
 use rustix::process::Signal;
 
+use super::files::copy;
 use super::shop::{Shop, etcd};
-
-/// Copies a directory with what is in it.
-pub fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
 
 /// A cluster of three with a value in it.
 async fn three() -> Option<Shop> {

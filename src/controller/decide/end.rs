@@ -6,7 +6,7 @@ use super::super::pod::Pod;
 use super::super::render::{Rendered, render};
 use super::Step;
 use super::roll::unwell;
-use crate::member::{Leave, MemberId, Role, Volume, Why};
+use crate::member::{Leave, MemberId, Report, Role, Volume};
 
 /// What is to be done for an Etcd that ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,10 +72,8 @@ fn announcement(facts: &Facts<'_>) -> Result<Vec<Step>, String> {
 
 /// Whether an agent may be about to add its member.
 fn may_add_itself(pod: &Pod) -> bool {
-    pod.report().is_none_or(|report| {
-        let is_aware = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Ending);
-        report.volume == Volume::Empty && report.id.is_none() && !report.left && !is_aware
-    })
+    let could = |report: &Report| report.volume == Volume::Empty && report.id.is_none() && !report.left;
+    pod.report().is_none_or(could) && !pod.joins_no_more()
 }
 
 /// Members that nobody takes out of somebody else's cluster, since its quorum is given up.

@@ -81,7 +81,7 @@ fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
 
 /// Who isn't well, of all that vote in the cluster as far as that is seen.
 pub(in crate::controller) fn unwell(facts: &Facts<'_>) -> Option<String> {
-    let members = || facts.pods.iter().filter(|pod| !pod.has_left());
+    let members = || facts.pods.iter().filter(|pod| !pod.has_left() && !pod.joins_no_more());
     let not_ready = |pod: &Pod| pod.waits_for().unwrap_or_else(|| format!("{} is not ready", pod.name));
     let own = members().find(|pod| !pod.is_ready || !pod.is_voter()).map(not_ready);
     let waits = || members().filter(|pod| pod.report().is_some()).find_map(Pod::waits_for);

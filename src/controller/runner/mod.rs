@@ -118,8 +118,9 @@ impl Loop {
         let (remembered, disruption) = (Mutex::default(), tokio::sync::Mutex::default());
         let term = Arc::new(Term { client, settings, recorder, health, watches, remembered, disruption });
         let config = Config::default().debounce(TOGETHER).concurrency(AT_ONCE);
-        let look =
-            |etcd: Arc<DynamicObject>, term: Arc<Term>| Box::pin(async move { term.look(&etcd).await });
+        let look = |etcd: Arc<DynamicObject>, term: Arc<Term>| {
+            Box::pin(async move { Box::pin(term.look(&etcd)).await })
+        };
         let work = applier(
             look,
             |etcd, failed, term: Arc<Term>| term.failed(&etcd, failed),

@@ -139,8 +139,11 @@ fn place(url: &str) -> String {
 mod tests {
     use serde_json::json;
 
+    use super::super::super::render::Standing;
     use super::*;
     use crate::member::{MemberId, Role, Volume};
+
+    type Change = fn(&mut Value);
 
     const START: &str = "2026-11-29T20:00:00Z";
 
@@ -160,7 +163,7 @@ mod tests {
 
     fn config(name: &str) -> Arc<DynamicObject> {
         let etcd = Etcd::read(&etcd(name, "http://src:2380", &[])).unwrap();
-        let config = super::super::super::render::config(&etcd, &Default::default()).unwrap();
+        let config = super::super::super::render::config(&etcd, &Standing::default()).unwrap();
         let data = json!({Config::KEY: serde_json::to_string(&config).unwrap()});
         let metadata = json!({"name": Config::name(name), "namespace": "shop"});
         object(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
@@ -243,7 +246,7 @@ mod tests {
 
     #[test]
     fn who_is_leaving_ending_or_not_ready_is_named() {
-        let cases: [(&str, fn(&mut Value)); 3] = [
+        let cases: [(&str, Change); 3] = [
             ("is not ready", |pod| pod["status"]["conditions"] = json!([])),
             ("is leaving or ending", |pod| pod["metadata"]["deletionTimestamp"] = START.into()),
             ("is leaving or ending", |pod| {

@@ -42,7 +42,7 @@ impl Term {
         target.call(api.patch_status(&name, &PatchParams::default(), &Patch::Merge(patch))).await?;
         let note =
             Note { reason: CODE.to_owned(), text: said.to_owned(), is_warning: true, action: "Reconcile" };
-        self.tell(&Etcd { namespace, name, uid, ..Etcd::default() }, &[note]).await;
+        self.tell(&Etcd { name, namespace, uid, ..Etcd::default() }, &[note]).await;
         Ok(())
     }
 }

@@ -23,6 +23,8 @@ const JUDGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/manife
 /// A bed on which the server judges.
 pub struct Installed {
     pub bed: Bed,
+    /// What was applied for the server.
+    server: String,
 }
 
 impl Installed {
@@ -51,11 +53,22 @@ impl Installed {
     }
 
     fn with(options: &Options<'_>, server: &str) -> Option<Self> {
-        let installed = Self { bed: with_image(options)? };
+        let installed = Self::on(with_image(options)?, server);
         installed.apply("crd");
-        installed.bed.kubectl(&["apply", "--kustomize", server]).ok();
+        installed.apply_again();
         installed.judges();
         Some(installed)
+    }
+
+    /// On a bed that has the image, with nothing applied yet.
+    pub fn on(bed: Bed, server: &str) -> Self {
+        Self { bed, server: server.to_owned() }
+    }
+
+    /// Applies what the server was installed with.
+    #[track_caller]
+    pub fn apply_again(&self) {
+        self.bed.kubectl(&["apply", "--kustomize", &self.server]).ok();
     }
 
     /// Applies one of the folders below `manifests`.

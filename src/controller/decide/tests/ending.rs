@@ -83,6 +83,10 @@ fn nobody_leaves_before_it_is_sure_that_nobody_joins_any_more() {
     assert!(message.contains("main-1") && message.contains("nobody joins any more"), "{message}");
     of(&mut world.pods[1]).waiting = waits(Why::Ending);
     assert_eq!(told(&world).as_deref(), Some("main-0"));
+    // Nor is it missed when a voter leaves.
+    (of(&mut world.pods[0]).role, world.pods[0].is_ready) = (Some(Role::Leader), true);
+    world.pods.remove(2);
+    assert_eq!(told(&world).as_deref(), Some("main-0"));
     // The same where nobody is in at all: the pods stay until nobody can be.
     world.etcd.status.members.clear();
     let report = of(&mut world.pods[0]);
