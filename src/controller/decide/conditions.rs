@@ -192,6 +192,15 @@ fn ready(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
         )
     } else if !facts.has_members() {
         finding("Unknown", "NoMembersInStatus", not_formed(work))
+    } else if facts.etcd.is_terminating {
+        finding("Unknown", "Ending", format!("it is being deleted; {}", waits(facts)))
+    } else if facts.record().is_none() {
+        // What was never there can't be lost.
+        finding(
+            "Unknown",
+            "NotQuorateYet",
+            format!("no member answers linearizable reads yet; {}", waits(facts)),
+        )
     } else if facts.pods.iter().any(|pod| pod.report().is_some()) {
         finding("False", "QuorumLost", format!("no member answers linearizable reads; {}", waits(facts)))
     } else {

@@ -6,7 +6,7 @@ use super::super::pod::Pod;
 use super::super::render::{Rendered, render};
 use super::Step;
 use super::roll::unwell;
-use crate::member::{Leave, MemberId, Report, Role, Volume};
+use crate::member::{Leave, MemberId, Report, Role, Volume, Why};
 
 /// What is to be done for an Etcd that ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +128,12 @@ fn give_up(facts: &Facts<'_>) -> String {
 /// One at a time: a learner at once, a voter only while all the others are well, the leader last.
 fn leave<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> End<'a> {
     if let Some(leaving) = staying.iter().find(|pod| pod.told_to_leave) {
-        let why = leaving.waits_for().unwrap_or_else(|| format!("{} is leaving", leaving.name));
+        // That etcd ends then is what is wanted.
+        let ends = |report: &Report| {
+            report.waiting.as_ref().is_some_and(|waiting| matches!(waiting.why, Why::EtcdEnds | Why::Removed))
+        };
+        let hindered = leaving.waits_for().filter(|_| !leaving.report().is_some_and(ends));
+        let why = hindered.unwrap_or_else(|| format!("{} is leaving", leaving.name));
         return End::Waits(format!("{why} ({})", give_up(facts)));
     }
     let with_id = staying.iter().filter_map(|pod| Some((*pod, pod.report()?.id?)));

@@ -15,6 +15,8 @@ pub struct Note {
     pub is_warning: bool,
     /// What was done, in one word.
     pub action: &'static str,
+    /// The member that it is about: events about two members are two.
+    pub member: Option<String>,
 }
 
 /// Conditions of which a change of status is told: what members say of themselves is told elsewhere.
@@ -55,8 +57,14 @@ fn given_up(members: &str) -> Note {
     Note { is_warning: true, ..note("QuorumGivenUp", "Leave", text) }
 }
 
+impl Note {
+    fn about(self, member: &str) -> Self {
+        Self { member: Some(member.to_owned()), ..self }
+    }
+}
+
 fn note(reason: &str, action: &'static str, text: String) -> Note {
-    Note { reason: reason.to_owned(), text, is_warning: false, action }
+    Note { reason: reason.to_owned(), text, is_warning: false, action, member: None }
 }
 
 fn bounded(mut note: Note) -> Note {
@@ -73,7 +81,8 @@ fn condition(before: &Status, after: &Status, kind: &str) -> Option<Note> {
     let is_bad = now.is_bad();
     // What is good from the beginning is no news.
     let told = then != Some(&now.status) && (then.is_some() || is_bad);
-    let is_warning = is_bad && kind != crate::etcd::BOOTSTRAPPED;
+    // A join and a leave take their time.
+    let is_warning = is_bad && ![crate::etcd::BOOTSTRAPPED, "Left"].contains(&kind);
     told.then(|| Note {
         is_warning,
         ..note(&now.reason, "Observe", format!("{kind} is {}: {}", now.status, now.message))
@@ -89,27 +98,29 @@ fn joined(before: Option<&Member>, member: &Member) -> Option<Note> {
     let votes = member.role.as_deref().is_some_and(|role| role != super::super::members::LEARNER);
     if is_new {
         let role = member.role.as_deref().unwrap_or("Member").to_lowercase();
-        return Some(note("MemberAdded", "Join", format!("{name} is a {role} with id {id}")));
+        return Some(note("MemberAdded", "Join", format!("{name} is a {role} with id {id}")).about(name));
     }
-    (was_learner && votes).then(|| note("MemberPromoted", "Join", format!("{name} ({id}) votes")))
+    (was_learner && votes).then(|| note("MemberPromoted", "Join", format!("{name} ({id}) votes")).about(name))
 }
 
 fn step(step: &Step) -> Option<Note> {
     Some(match step {
         Step::Record(cluster) => note("ClusterRecorded", "Record", format!("the cluster has id {cluster}")),
         Step::Replace { pod, because } => {
-            note("PodReplaced", "Update", format!("{} is replaced: {because}", pod.name))
+            note("PodReplaced", "Update", format!("{} is replaced: {because}", pod.name)).about(&pod.name)
         }
         Step::Tell(pod, leave) => note(
             "MemberLeaves",
             "Leave",
             format!("{} ({}) is told to leave the cluster", pod.name, leave.member),
-        ),
+        )
+        .about(&pod.name),
         Step::TakeBack(pod) => note(
             "WordTakenBack",
             "Form",
             format!("{} is not to form a cluster: a new attempt follows", pod.name),
-        ),
+        )
+        .about(&pod.name),
         Step::Hold | Step::Release | Step::Apply { .. } | Step::Delete { .. } | Step::Give(..) => {
             return None;
         }

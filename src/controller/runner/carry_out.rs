@@ -183,7 +183,8 @@ impl Term {
                 reason: note.reason.clone(),
                 note: Some(note.text.clone()),
                 action: note.action.to_owned(),
-                secondary: None,
+                // Events that differ in nothing but their text are counted as one.
+                secondary: note.member.as_ref().map(|member| pod_of(etcd, member)),
             };
             let target = Target {
                 namespace: Some(etcd.namespace.clone()),
@@ -205,6 +206,18 @@ impl Term {
 
     fn pods_of(&self, etcd: &Etcd) -> Api<KubernetesPod> {
         Api::namespaced(self.client.clone(), &etcd.namespace)
+    }
+}
+
+/// The pod of a member, whose name may bear a prefix.
+fn pod_of(etcd: &Etcd, member: &str) -> ObjectReference {
+    let ordinal = member.rsplit('-').next().unwrap_or_default();
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Pod".to_owned()),
+        name: Some(format!("{}-{ordinal}", etcd.name)),
+        namespace: Some(etcd.namespace.clone()),
+        ..ObjectReference::default()
     }
 }
 

@@ -40,8 +40,13 @@ impl Term {
         let target = Target::in_namespace("patch", "etcds/status.druid.gardener.cloud", &namespace, &name);
         self.health.metrics.writes.inc();
         target.call(api.patch_status(&name, &PatchParams::default(), &Patch::Merge(patch))).await?;
-        let note =
-            Note { reason: CODE.to_owned(), text: said.to_owned(), is_warning: true, action: "Reconcile" };
+        let note = Note {
+            reason: CODE.to_owned(),
+            text: said.to_owned(),
+            is_warning: true,
+            action: "Reconcile",
+            member: None,
+        };
         self.tell(&Etcd { name, namespace, uid, ..Etcd::default() }, &[note]).await;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{Etcd, Namespace, eventually};
 const SOON: Duration = Duration::from_mins(1);
 
 /// Writes `written/1`, `written/2`, …, each once; what isn't acknowledged isn't tried again.
-const SCRIPT: &str = r#"
+const SCRIPT: &str = r"
 n=0
 while [ ! -e /tmp/end ]; do
   n=$((n + 1))
@@ -19,7 +19,7 @@ while [ ! -e /tmp/end ]; do
 done
 touch /tmp/ended
 exec sleep 100000
-"#;
+";
 
 /// One writer, in a pod.
 pub struct Writer<'a> {

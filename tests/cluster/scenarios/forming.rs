@@ -106,7 +106,7 @@ fn an_object_of_somebody_else_is_named_and_never_taken_over() {
     let said = eventually(SOON, "status names it", || {
         let errors = main.object()["status"]["lastErrors"].clone();
         let said = errors[0]["description"].as_str().map(str::to_owned);
-        said.ok_or(errors.to_string())
+        said.ok_or_else(|| errors.to_string())
     });
     assert!(
         said.contains("ConfigMap \"main-config\"") && said.contains("kubectl delete configmap main-config"),

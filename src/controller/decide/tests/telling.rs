@@ -79,6 +79,28 @@ fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
 }
 
 #[test]
+fn quorum_is_lost_only_where_it_was() {
+    let mut world = World::running(&three());
+    world.pods.iter_mut().for_each(|pod| pod.is_ready = false);
+    assert_eq!(world.condition("Ready").1, "NotQuorateYet");
+    world.record("9");
+    let (status, reason, _) = world.condition("Ready");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "QuorumLost"));
+    world.etcd.is_terminating = true;
+    assert_eq!(world.condition("Ready").1, "Ending");
+}
+
+#[test]
+fn events_about_two_members_are_two() {
+    let mut world = World::running(&three());
+    world.record("9");
+    let notes = world.decide().notes;
+    let about: Vec<&str> = notes.iter().filter_map(|note| note.member.as_deref()).collect();
+    assert_eq!(about, ["main-0", "main-1", "main-2"]);
+    world.settle();
+}
+
+#[test]
 fn volumes_and_backups_are_what_they_are() {
     let mut world = World::running(&three());
     assert!(world.decide().status.condition("BackupReady").is_none());
