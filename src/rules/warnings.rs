@@ -27,6 +27,20 @@ pub struct WarningRule {
     pub check: WarningCheck,
     /// When it is given, in one sentence.
     pub summary: &'static str,
+    /// What explains it, in Markdown: `docs/rules/<id>.md`.
+    pub page: &'static str,
+}
+
+impl WarningRule {
+    /// The operations that it is given on, as they are written in the documentation.
+    pub const fn runs(&self) -> &'static str {
+        match self.check {
+            Object(_) => "CREATE, UPDATE",
+            Changed(_) => "UPDATE",
+            Deleted(_) => "DELETE",
+            Elsewhere => "any",
+        }
+    }
 }
 
 /// What a warning looks at, and the function that looks.
@@ -42,8 +56,11 @@ pub enum WarningCheck {
     Elsewhere,
 }
 
-const fn warning(id: &'static str, group: Group, check: WarningCheck, summary: &'static str) -> WarningRule {
-    WarningRule { id, group, check, summary }
+/// A row of the table. A warning whose page isn't there doesn't compile.
+macro_rules! warning {
+    ($id:literal, $group:expr, $check:expr, $summary:literal $(,)?) => {
+        WarningRule { id: $id, group: $group, check: $check, summary: $summary, page: page!($id) }
+    };
 }
 
 use Group::{Joining, Life, Object as Rest};
@@ -58,114 +75,114 @@ pub const NOT_JUDGED: &str = "not-judged";
 
 /// Every warning, in the order in which they are given.
 pub const WARNINGS: &[WarningRule] = &[
-    warning(
+    warning!(
         "even-voters",
         Joining,
         Object(even_voters),
         "Source and own members together are an even number.",
     ),
-    warning("many-voters", Joining, Object(many_voters), "Source and own members together are more than 7."),
-    warning(
+    warning!("many-voters", Joining, Object(many_voters), "Source and own members together are more than 7."),
+    warning!(
         "nothing-joins-yet",
         Joining,
         Object(nothing_joins_yet),
         "An existing cluster is named, with 0 replicas.",
     ),
-    warning(
+    warning!(
         "backup-not-restored",
         Joining,
         Object(backup_not_restored),
         "A backup store is set, whose backups aren't restored into a joined cluster.",
     ),
-    warning(
+    warning!(
         "url-peer-and-client",
         Joining,
         Object(url_peer_and_client),
         "One URL is both a peer URL and a client endpoint.",
     ),
-    warning(
+    warning!(
         "endpoint-without-port",
         Joining,
         Object(endpoint_without_port),
         "A client endpoint has no port.",
     ),
-    warning(
+    warning!(
         "edit-after-join",
         Joining,
         Changed(edit_after_join),
         "`members` or `clientEndpoints` are edited after the join, without effect.",
     ),
-    warning(
+    warning!(
         "leave-source",
         Joining,
         Changed(leave_source),
         "The existing cluster is removed after the join; its members stay.",
     ),
-    warning(CANONICAL_URL, Joining, Elsewhere, "Mutation wrote a URL otherwise."),
-    warning("even-replicas", Life, Object(even_replicas), "`replicas` is an even number."),
-    warning(
+    warning!("canonical-url", Joining, Elsewhere, "Mutation wrote a URL otherwise."),
+    warning!("even-replicas", Life, Object(even_replicas), "`replicas` is an even number."),
+    warning!(
         "image-version-unknown",
         Life,
         Changed(image_version_unknown),
         "An image is changed, and one of the two has no tag that is an etcd version.",
     ),
-    warning(
+    warning!(
         "leaving",
         Life,
         Deleted(leaving),
         "The members of a joined Etcd leave one by one before it goes.",
     ),
-    warning(
+    warning!(
         "dead-members-remain",
         Life,
         Deleted(dead_members_remain),
         "A joined Etcd goes, and its voters stay in the member list.",
     ),
-    warning(
+    warning!(
         "deleted-mid-join",
         Life,
         Deleted(deleted_mid_join),
         "An Etcd goes in the middle of a join, with nothing seen of its members.",
     ),
-    warning(
+    warning!(
         "store-moved",
         Life,
         Changed(store_moved),
         "The backup store is moved: an empty backup history begins.",
     ),
-    warning("long-name", Rest, Object(long_name), "The name is longer than 37 characters."),
-    warning("large-quota", Rest, Object(large_quota), "`quota` is above 8Gi."),
-    warning(
+    warning!("long-name", Rest, Object(long_name), "The name is longer than 37 characters."),
+    warning!("large-quota", Rest, Object(large_quota), "`quota` is above 8Gi."),
+    warning!(
         "quota-above-storage",
         Rest,
         Object(quota_above_storage),
         "`quota` is larger than `storageCapacity`.",
     ),
-    warning(
+    warning!(
         "backup-part-off",
         Rest,
         Object(backup_part_off),
         "`deltaSnapshotPeriod` or `garbageCollectionPeriod` is 0, which turns the thing off.",
     ),
-    warning(
+    warning!(
         "weekday-7",
         Rest,
         Object(weekday_7),
         "A schedule names day 7 of the week, which etcd-backup-restore doesn't know.",
     ),
-    warning(
+    warning!(
         "compaction-off",
         Rest,
         Object(compaction_off),
         "`autoCompactionRetention` is 0, which turns compaction off.",
     ),
-    warning(
-        NOT_JUDGED,
+    warning!(
+        "not-judged",
         Rest,
         Elsewhere,
         "Under `--enforcement warn`: the review could not be judged, and would be refused otherwise.",
     ),
-    warning(MORE_WARNINGS, Rest, Elsewhere, "There was no room for every warning."),
+    warning!("more-warnings", Rest, Elsewhere, "There was no room for every warning."),
 ];
 
 /// The warnings about an object.
