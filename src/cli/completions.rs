@@ -54,33 +54,4 @@ mod tests {
             }
         }
     }
-
-    /// What bash offers behind these words, the last of which is being typed; nothing without bash.
-    fn offered(words: &[&str]) -> Option<Vec<String>> {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("completions.bash");
-        std::fs::write(&file, script(Shell::Bash)).unwrap();
-        let ask = r#"source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); read -r _ _ f _ <<<"$(complete -p etcd-warden | sed 's/ -o [a-z]*//g')"
-            "$f" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf '%s\n' "${COMPREPLY[@]}""#;
-        let bash = std::process::Command::new("bash").arg("-c").arg(ask).arg(&file).args(words).output();
-        let Ok(output) = bash else {
-            println!("no bash here: what it completes is not tried");
-            return None;
-        };
-        Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
-    }
-
-    #[test]
-    fn bash_completes_behind_a_command() {
-        for (words, expected) in [
-            (&["etcd-warden", "expl"][..], "explain"),
-            (&["etcd-warden", "explain", "bootstrap-peer-url-s"], "bootstrap-peer-url-scheme"),
-            (&["etcd-warden", "serve", "--tls-"], "--tls-cert"),
-            (&["etcd-warden", "crd", "--validation", "str"], "structural"),
-        ] {
-            if let Some(offered) = offered(words) {
-                assert!(offered.iter().any(|word| word == expected), "{words:?}: {offered:?}");
-            }
-        }
-    }
 }
