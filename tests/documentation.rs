@@ -163,6 +163,36 @@ mod tests {
         check_part("README.md", "flags", &format!("```text\n{}```\n", trimmed(&help)));
     }
 
+    /// What bash offers behind these words, the last of which is being typed, with the line of the README; nothing
+    /// without bash.
+    fn completed(words: &[&str]) -> Option<Vec<String>> {
+        let ask = r#"source <("$0" completions bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+            function=$(complete -p etcd-warden | sed 's/.* -F \([^ ]*\) .*/\1/')
+            "$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            printf '%s\n' "${COMPREPLY[@]}""#;
+        let mut bash = std::process::Command::new("bash");
+        let Ok(output) = bash.args(["-c", ask, env!("CARGO_BIN_EXE_etcd-warden")]).args(words).output()
+        else {
+            println!("no bash here: what it completes is not tried");
+            return None;
+        };
+        Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn bash_completes_commands_ids_flags_and_their_values() {
+        for (words, expected) in [
+            (&["etcd-warden", "expl"][..], "explain"),
+            (&["etcd-warden", "explain", "bootstrap-peer-url-s"], "bootstrap-peer-url-scheme"),
+            (&["etcd-warden", "serve", "--tls-"], "--tls-cert"),
+            (&["etcd-warden", "crd", "--validation", "str"], "structural"),
+        ] {
+            if let Some(offered) = completed(words) {
+                assert!(offered.iter().any(|word| word == expected), "{words:?}: {offered:?}");
+            }
+        }
+    }
+
     /// The answers in the README are what the server says.
     #[tokio::test(flavor = "multi_thread")]
     async fn the_readme_shows_true_answers() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 
 use super::output::print_as_is;
 use super::{Cli, Failure};
@@ -49,14 +50,37 @@ fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
 }
 
 fn collect(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
-    let man = Man::new(command.clone());
+    // The library fills what stands behind the help like any text, and examples fall to pieces.
+    let man = Man::new(command.clone().after_help(None::<&str>).after_long_help(None::<&str>));
     let mut page = Vec::new();
     man.render(&mut page)?;
+    behind_the_help(command).to_writer(&mut page)?;
     pages.push((man.get_filename(), page));
     command
         .get_subcommands()
         .filter(|command| !command.is_hide_set())
         .try_for_each(|command| collect(command, pages))
+}
+
+/// Examples and notes, line by line as they are written.
+fn behind_the_help(command: &Command) -> Roff {
+    let after = command.get_after_long_help().or_else(|| command.get_after_help());
+    let after = after.map(ToString::to_string).unwrap_or_default();
+    let (examples, notes) = match after.strip_prefix("Examples:\n") {
+        Some(rest) => rest.split_once("\n\n").unwrap_or((rest, "")),
+        None => ("", after.as_str()),
+    };
+    let mut roff = Roff::new();
+    for (title, text) in [("EXAMPLES", examples), ("NOTES", notes)] {
+        if !text.is_empty() {
+            roff.control("SH", [title]).control("nf", []);
+            text.lines().for_each(|line| {
+                roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
+            });
+            roff.control("fi", []);
+        }
+    }
+    roff
 }
 
 #[cfg(test)]
@@ -75,6 +99,9 @@ mod tests {
             for flag in command.get_arguments().filter_map(clap::Arg::get_long) {
                 assert!(page.contains(&flag.replace('-', "\\-")), "{file}: {flag}");
             }
+            assert!(!page.contains("EXTRA"), "{page}");
+            let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\n").unwrap();
+            assert!(examples.contains("etcd\\-warden "), "{examples}");
         }
     }
 
