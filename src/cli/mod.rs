@@ -3,7 +3,9 @@
 mod agent;
 mod banner;
 mod cluster;
+mod colour;
 mod crd;
+mod lint;
 mod serve;
 mod signals;
 mod values;
@@ -33,6 +35,8 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Run a member: decide how it may start, and etcd as a child (in a pod that the loop made)
     Agent(Box<agent::Args>),
+    /// Judge manifests in files, as the server would
+    Lint(lint::Args),
     /// Print the custom resource definition
     Crd(crd::Args),
 }
@@ -46,6 +50,9 @@ enum Failure {
     /// What the flags ask for can't be done: exit status 1.
     #[error("{0}")]
     Failed(String),
+    /// What is wrong was said already: this exit status.
+    #[error("exit status {0}")]
+    Told(u8),
     /// Ended at once by a second signal of this number: exit status 128 and that number.
     #[error("ended at once by a second signal; requests in flight are lost")]
     Signal(u8),
@@ -56,6 +63,7 @@ impl Failure {
         match self {
             Self::Usage(_) => 2,
             Self::Failed(_) => 1,
+            Self::Told(status) => *status,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -74,12 +82,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
+        Command::Lint(args) => lint::run(&args),
         Command::Crd(args) => crd::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            print_error(&failure);
+            if !matches!(failure, Failure::Told(_)) {
+                print_error(&failure);
+            }
             ExitCode::from(failure.status())
         }
     }
