@@ -6,6 +6,7 @@ mod cluster;
 mod completions;
 mod crd;
 mod explain;
+mod lint;
 mod man;
 mod output;
 mod serve;
@@ -54,6 +55,8 @@ enum Command {
     Agent(Box<agent::Args>),
     /// Show an Etcd: its members, who waits for what, votes and events
     Status(status::Args),
+    /// Judge manifests in files, as the server would
+    Lint(lint::Args),
     /// Print the custom resource definition
     Crd(crd::Args),
     /// Say why a rule is there, what it spares, and how to mend what it refuses
@@ -73,6 +76,9 @@ enum Failure {
     /// What the flags ask for can't be done: exit status 1.
     #[error("{0}")]
     Failed(String),
+    /// What is wrong was said already: this exit status.
+    #[error("exit status {0}")]
+    Told(u8),
     /// Ended at once by a second signal of this number: exit status 128 and that number.
     #[error("ended at once by a second signal; requests in flight are lost")]
     Signal(u8),
@@ -83,6 +89,7 @@ impl Failure {
         match self {
             Self::Usage(_) => 2,
             Self::Failed(_) => 1,
+            Self::Told(status) => *status,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -102,6 +109,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
         Command::Status(args) => status::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Crd(args) => crd::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Completions(args) => completions::run(&args),
@@ -110,7 +118,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            print_error(&failure);
+            if !matches!(failure, Failure::Told(_)) {
+                print_error(&failure);
+            }
             ExitCode::from(failure.status())
         }
     }

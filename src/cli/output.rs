@@ -7,28 +7,37 @@ use clap::ValueEnum;
 
 use super::{Failure, HELP_WIDTH};
 
-/// When text is coloured.
+/// The flag of every command that prints in colours.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct ColorArgs {
+    /// When text is coloured; auto: on a terminal, unless `NO_COLOR` is set
+    #[arg(long = "color", value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    when: When,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Color {
+enum When {
     /// On a terminal, unless `NO_COLOR` is set
     Auto,
     Always,
     Never,
 }
 
-impl Color {
-    fn choice(self) -> ColorChoice {
-        match self {
-            Self::Auto => ColorChoice::Auto,
-            Self::Always => ColorChoice::Always,
-            Self::Never => ColorChoice::Never,
+impl ColorArgs {
+    /// Whether standard output is written in colours.
+    pub(super) fn on_stdout(self) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
         }
     }
 }
 
 /// Prints text on standard output, without its colours where they aren't wanted.
-pub(super) fn print(text: &str, color: Color) -> Result<(), Failure> {
-    let mut out = AutoStream::new(io::stdout().lock(), color.choice());
+pub(super) fn print(text: &str, color: ColorArgs) -> Result<(), Failure> {
+    let choice = if color.on_stdout() { ColorChoice::Always } else { ColorChoice::Never };
+    let mut out = AutoStream::new(io::stdout().lock(), choice);
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 

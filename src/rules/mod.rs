@@ -44,7 +44,7 @@ pub use entry::{Entry, Kind, entries};
 pub(crate) use image::Minor;
 pub use judge::{Request, Verdict, judge};
 pub use page::{Block, Page, Section};
-pub use report::{Cause, Report, Violation, Warning};
+pub use report::{Cause, Given, Report, Violation, Warning};
 pub use settings::Settings;
 pub use view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View};
 pub use warnings::{CANONICAL_URL, MORE_WARNINGS, NOT_JUDGED, WARNINGS, WarningCheck, WarningRule};

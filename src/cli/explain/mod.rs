@@ -6,7 +6,7 @@ mod text;
 
 use clap::ValueEnum;
 
-use super::output::{self, Color};
+use super::output::{self, ColorArgs};
 use super::{Failure, HELP_WIDTH};
 use crate::rules::{Entry, entries};
 use id::IdParser;
@@ -28,9 +28,8 @@ pub(super) struct Args {
     /// Text for people, or JSON for programs: an array without RULE, an object with it
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     output: Format,
-    /// When text is coloured; auto: on a terminal, unless `NO_COLOR` is set
-    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    color: Color,
+    #[command(flatten)]
+    color: ColorArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
