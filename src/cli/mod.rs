@@ -1,9 +1,11 @@
 //! The command line: one file a command.
 
 mod agent;
+mod audit;
 mod banner;
 mod cluster;
 mod crd;
+mod rules;
 mod serve;
 mod signals;
 mod values;
@@ -33,6 +35,8 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Run a member: decide how it may start, and etcd as a child (in a pod that the loop made)
     Agent(Box<agent::Args>),
+    /// Read the audit log: list, show, count, report, judge anew
+    Audit(audit::Args),
     /// Print the custom resource definition
     Crd(crd::Args),
 }
@@ -43,6 +47,12 @@ enum Failure {
     /// The flags can't be followed: exit status 2.
     #[error("{0}")]
     Usage(String),
+    /// What is to be read can't be: exit status 2.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Everything has been said: this exit status.
+    #[error("ended with status {0}")]
+    Silent(u8),
     /// What the flags ask for can't be done: exit status 1.
     #[error("{0}")]
     Failed(String),
@@ -54,7 +64,8 @@ enum Failure {
 impl Failure {
     fn status(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Unreadable(_) => 2,
+            Self::Silent(status) => *status,
             Self::Failed(_) => 1,
             Self::Signal(number) => 128 + number,
         }
@@ -74,19 +85,22 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
+        Command::Audit(args) => audit::run(args),
         Command::Crd(args) => crd::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            print_error(&failure);
+            if !matches!(failure, Failure::Silent(_)) {
+                print_error(&failure);
+            }
             ExitCode::from(failure.status())
         }
     }
 }
 
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let command = Cli::command().mut_subcommands(|command| command.mut_args(unset_if_empty));
+    let command = with_empty_unset(Cli::command());
     Cli::from_arg_matches(&command.try_get_matches_from(with_command(arguments))?)
 }
 
@@ -101,6 +115,10 @@ fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
         arguments.insert(arguments.len().min(1), "serve".into());
     }
     arguments
+}
+
+fn with_empty_unset(command: clap::Command) -> clap::Command {
+    command.mut_args(unset_if_empty).mut_subcommands(with_empty_unset)
 }
 
 /// A variable that is set to nothing is what a template leaves of a value that was not given.

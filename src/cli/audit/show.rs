@@ -1,0 +1,142 @@
+//! `audit show`.
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+
+use crate::audit::Before;
+use crate::audit::query::{Entry, Evidence, Newest, Recorded};
+use crate::cli::Failure;
+use crate::text::escaped;
+
+use super::list::{document, stage};
+use super::select::{Logs, Selection};
+use super::{written, yaml};
+
+/// Most records of one uid that are shown: a review has one, or two where a log was read twice.
+const SHOWN_MAX: usize = 10;
+
+/// The flags of `audit show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  etcd-warden audit show 705ab4f5 audit.log
+  etcd-warden audit show 705ab4f5 --output json audit.log | jq .manifest > refused.json")]
+pub(super) struct Args {
+    /// Uid of the review, or as much of its beginning as no other one has
+    #[arg(value_name = "UID")]
+    uid: String,
+    #[command(flatten)]
+    logs: Logs,
+    /// How the record is printed
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people
+    Text,
+    /// As it stands in the log
+    Json,
+    /// A document
+    Yaml,
+}
+
+/// Shows the record.
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let mut filter = Selection::default().filter()?;
+    filter.uids = vec![args.uid.clone()];
+    let mut reader = args.logs.open(filter, false)?;
+    let mut found = Newest::new(SHOWN_MAX, usize::MAX);
+    let mut uids = Vec::new();
+    while let Some(recorded) = reader.next_record()? {
+        if !uids.contains(&recorded.entry.uid) && uids.len() <= SHOWN_MAX {
+            uids.push(recorded.entry.uid.clone());
+        }
+        found.add(recorded);
+    }
+    reader.finish();
+    one(&args.uid, &uids)?;
+    let mut out = io::stdout().lock();
+    for recorded in found.kept() {
+        let text = match args.output {
+            Output::Text => text(recorded)?,
+            Output::Json => String::from_utf8_lossy(recorded.line()).into_owned() + "\n",
+            Output::Yaml => format!("---\n{}", document(recorded)?),
+        };
+        written(out.write_all(text.as_bytes()))?;
+    }
+    written(out.flush())
+}
+
+/// Whether exactly one review is meant.
+fn one(asked: &str, uids: &[String]) -> Result<(), Failure> {
+    match uids {
+        [] => Err(Failure::Failed(format!(
+            "no record's review begins with {asked}: audit list shows which there are"
+        ))),
+        [_] => Ok(()),
+        several => Err(Failure::Failed(format!(
+            "{} reviews begin with {asked}: write more of it, such as {}",
+            if several.len() > SHOWN_MAX { "many" } else { "several" },
+            several.iter().take(SHOWN_MAX).map(|uid| escaped(uid)).collect::<Vec<_>>().join(", ")
+        ))),
+    }
+}
+
+/// A record for people.
+fn text(recorded: &Recorded) -> Result<String, Failure> {
+    let (entry, Evidence { manifest, before }) = (&recorded.entry, recorded.evidence());
+    let mut text = facts(entry);
+    text += &block(
+        "Violations",
+        entry.violations.iter().map(|found| {
+            format!("{}: {} [{}]", escaped(&found.field), escaped(&found.message), escaped(&found.rule))
+        }),
+    );
+    if entry.violations_left_out > 0 {
+        text += &format!("  and {} more, which the record leaves out\n", entry.violations_left_out);
+    }
+    text += &block("Warnings", entry.warnings.iter().map(|warning| escaped(warning)));
+    text += &block("Stored before", before.iter().flatten().map(stored));
+    if let Some(manifest) = manifest {
+        text += &format!("Manifest:\n{}", indented(&yaml(&manifest)?));
+    }
+    Ok(text)
+}
+
+fn facts(entry: &Entry) -> String {
+    let code = entry.code.map(|code| format!(" (code {code})")).unwrap_or_default();
+    let generation = entry.object.generation.map(|number| number.to_string()).unwrap_or_default();
+    let facts = [
+        ("Review", entry.uid.clone()),
+        ("Time", entry.time.text.clone()),
+        ("Webhook", format!("/{}", stage(entry.stage))),
+        ("Decision", format!("{}{code}", entry.decision.word())),
+        ("Answer", entry.message.clone().unwrap_or_default()),
+        ("Operation", entry.operation()),
+        ("Dry run", if entry.dry_run { "yes".to_owned() } else { String::new() }),
+        ("Object", entry.object()),
+        ("Object uid", entry.object.uid.clone().unwrap_or_default()),
+        ("Generation", generation),
+        ("User", entry.user.name.clone()),
+        ("Groups", entry.user.groups.join(", ")),
+        ("Duration", format!("{} µs", entry.duration_micros)),
+    ];
+    let given = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    given.map(|(name, value)| format!("{:<12} {}\n", format!("{name}:"), escaped(&value))).collect()
+}
+
+fn block(name: &str, lines: impl Iterator<Item = String>) -> String {
+    let lines: String = lines.map(|line| format!("  {line}\n")).collect();
+    if lines.is_empty() { lines } else { format!("{name}:\n{lines}") }
+}
+
+fn stored(Before { path, value }: &Before) -> String {
+    let value = value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+    format!("{} {}", escaped(path.as_str()), escaped(&value))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {}\n", escaped(line))).collect()
+}
