@@ -13,6 +13,8 @@
 //! | [`member`] | what a reconcile loop and the agents of members say to each other | nobody |
 //! | [`agent`] | the first process of a member's container: how it may start, and etcd as its child | `member`, `kubernetes` |
 //! | [`controller`] | the reconcile loop: the objects of an Etcd, and its status | `etcd`, `member`, `kubernetes`, `lease` |
+//! | [`manifest`] | files as kubectl reads them, with the place of every value | nobody |
+//! | [`diagnostics`] | what was found in a text, for people and for CI systems | `manifest` |
 //! | [`telemetry`] | logs | nobody |
 //! | [`text`] | somebody else's text in our messages: escaped and shortened | nobody |
 //! | [`cli`] | one file a command | all |
@@ -22,9 +24,11 @@ pub mod agent;
 pub mod audit;
 pub mod cli;
 pub mod controller;
+pub mod diagnostics;
 pub mod etcd;
 pub mod kubernetes;
 pub mod lease;
+pub mod manifest;
 pub mod member;
 pub mod pki;
 pub mod rules;
