@@ -177,7 +177,7 @@ async fn a_report_is_one_page_in_which_text_stays_text() {
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.contains("<script>alert"));
     assert_eq!(page.matches("<details class=\"record\"").count(), 5);
     assert!(page.contains("etcd-warden audit list --decision rejected,warned audit.log"));
-    assert!(page.contains("`replicas` is present and not negative."), "rules are explained");
+    assert!(page.contains("<code>replicas</code> is present and not negative."), "rules are explained");
 }
 
 #[tokio::test(flavor = "multi_thread")]

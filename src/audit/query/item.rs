@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+
 use crate::text::{escaped, shortened};
 
 use super::entry::{Entry, Evidence};
@@ -60,7 +62,8 @@ impl fmt::Display for Skipped {
 }
 
 impl Recorded {
-    /// The record in a line; nothing where the line is blank.
+    /// The record in a line; nothing where the line is blank, or one of the server's own log, which a container's log
+    /// collector mixes in.
     pub fn read(line: Line) -> Result<Option<Self>, Why> {
         let line = match line {
             Line::TooLong(bytes) => return Err(Why::TooLong(bytes)),
@@ -69,6 +72,7 @@ impl Recorded {
         };
         match serde_json::from_slice(&line) {
             Ok(entry) => Ok(Some(Self { entry, line })),
+            Err(error) if error.is_data() && LogLine::is(&line) => Ok(None),
             Err(error) => Err(why(&error)),
         }
     }
@@ -81,6 +85,23 @@ impl Recorded {
     /// What was judged. Where that can't be read, there is nothing of it.
     pub fn evidence(&self) -> Evidence {
         serde_json::from_slice(&self.line).unwrap_or_default()
+    }
+}
+
+/// What the server says of itself, on standard error.
+#[derive(Deserialize)]
+struct LogLine<'l> {
+    #[serde(rename = "timestamp")]
+    _timestamp: &'l str,
+    #[serde(rename = "level")]
+    _level: &'l str,
+    target: &'l str,
+}
+
+impl LogLine<'_> {
+    fn is(line: &[u8]) -> bool {
+        let read = serde_json::from_slice::<LogLine<'_>>(line);
+        read.is_ok_and(|line| line.target.starts_with(env!("CARGO_CRATE_NAME")))
     }
 }
 
@@ -131,10 +152,17 @@ pub(in crate::audit) mod tests {
     }
 
     #[test]
-    fn a_blank_line_is_nothing() {
-        for blank in ["", " \r"] {
+    fn a_blank_line_and_one_of_the_servers_own_log_are_nothing() {
+        let log_line = r#"{"timestamp":"2026-11-29T16:00:00Z","level":"INFO","message":"listening","target":"etcd_warden::cli"}"#;
+        for blank in ["", " \r", log_line] {
             assert!(Recorded::read(Line::Whole(blank.into())).unwrap().is_none());
         }
+    }
+
+    #[test]
+    fn a_log_line_of_another_program_is_foreign() {
+        let other = r#"{"timestamp":"2026-11-29T16:00:00Z","level":"INFO","target":"kube::client"}"#;
+        assert!(why_of(other).starts_with("not a record"));
     }
 
     #[test]

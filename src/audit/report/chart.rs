@@ -16,6 +16,8 @@ const LEFT: f64 = 56.0;
 const TOP: f64 = 12.0;
 const HEIGHT: f64 = 180.0;
 const BELOW: f64 = 44.0;
+/// A date.
+const TIME_WIDTH: f64 = 80.0;
 
 /// Writes the chart.
 pub(super) fn chart(html: &mut Html, times: &Timeline) {
@@ -25,7 +27,7 @@ pub(super) fn chart(html: &mut Html, times: &Timeline) {
     }
     let top = round_up(spans.iter().map(|span| span.count).max().unwrap_or(1));
     html.markup("<figure><svg viewBox=\"0 0 ").number(WIDTH).markup(" ").number(TOP + HEIGHT + BELOW);
-    html.markup("\" role=\"img\" aria-labelledby=\"chart-title\"><title id=\"chart-title\">Records a ");
+    html.markup("\" role=\"img\" aria-labelledby=\"chart-title\"><title id=\"chart-title\">Records in each ");
     html.text(&unit(seconds)).markup("</title>");
     scale(html, top);
     for (index, span) in spans.iter().enumerate() {
@@ -75,13 +77,18 @@ fn time_axis(html: &mut Html, spans: &[Span], seconds: i64) {
         let x = tenths(LEFT + step * as_float(index as u64) + step * 0.1);
         let text = span.start.to_string();
         let (day, time) = text.split_once('T').unwrap_or((&text, ""));
-        html.markup("<text class=\"time\" x=\"").number(x).markup("\" y=\"").number(TOP + HEIGHT + 18.0);
-        html.markup("\">").text(day).markup("</text>");
+        time_text(html, x, TOP + HEIGHT + 18.0, day);
         if seconds < 24 * 3600 {
-            html.markup("<text class=\"time\" x=\"").number(x).markup("\" y=\"").number(TOP + HEIGHT + 36.0);
-            html.markup("\">").text(time.get(..5).unwrap_or(time)).markup("</text>");
+            time_text(html, x, TOP + HEIGHT + 36.0, time.get(..5).unwrap_or(time));
         }
     }
+}
+
+/// At the right edge, a text ends at its place instead of beginning there.
+fn time_text(html: &mut Html, x: f64, y: f64, text: &str) {
+    let (class, x) = if x + TIME_WIDTH > WIDTH { ("time end", WIDTH) } else { ("time", x) };
+    html.markup("<text class=\"").markup(class).markup("\" x=\"").number(x).markup("\" y=\"").number(y);
+    html.markup("\">").text(text).markup("</text>");
 }
 
 /// The next number of the kind 1, 2, 4, 6, 8 or 10 times a power of ten: half of it is a round number, too.
@@ -97,10 +104,10 @@ fn round_up(number: u64) -> u64 {
 }
 
 /// `hour`, `3 hours`, `day`, `7 days`.
-pub(super) fn unit(seconds: i64) -> String {
+fn unit(seconds: i64) -> String {
     let (length, name) =
         if seconds % 86400 == 0 { (seconds / 86400, "day") } else { (seconds / 3600, "hour") };
-    if length == 1 { name.to_owned() } else { format!("span of {length} {name}s") }
+    if length == 1 { name.to_owned() } else { format!("{length} {name}s") }
 }
 
 fn tenths(number: f64) -> f64 {
@@ -133,7 +140,7 @@ mod tests {
         assert!(chart.contains("<title>2026-11-29T16:00:00Z: 2</title>"), "{chart}");
         assert!(chart.contains("height=\"180\"") && chart.contains("height=\"90\""), "{chart}");
         assert!(chart.contains(">2026-11-29</text>") && chart.contains(">16:00</text>"), "{chart}");
-        assert!(chart.contains("Records a hour, times in UTC"), "{chart}");
+        assert!(chart.contains("Records in each hour, times in UTC"), "{chart}");
         assert_eq!(chart_of(&[]), "");
     }
 
@@ -148,7 +155,7 @@ mod tests {
 
     #[test]
     fn spans_have_names() {
-        for (hours, name) in [(1, "hour"), (6, "span of 6 hours"), (24, "day"), (168, "span of 7 days")] {
+        for (hours, name) in [(1, "hour"), (6, "6 hours"), (24, "day"), (168, "7 days")] {
             assert_eq!(unit(hours * 3600), name);
         }
     }

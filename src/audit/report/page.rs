@@ -89,7 +89,7 @@ fn opening(html: &mut Html, Report { made, version, selection, summary, skipped,
                 .markup("</time>");
         }
         _ => {
-            html.markup("<b>No records</b>");
+            html.markup("<b>No record fits</b>");
         }
     }
     if summary.dry_runs > 0 {
@@ -197,7 +197,7 @@ mod tests {
     fn a_page_without_records_says_so() {
         let page = page_of(0, 3);
         assert!(
-            page.contains("<b>No records</b>") && !page.contains("<form") && !page.contains("<svg"),
+            page.contains("<b>No record fits</b>") && !page.contains("<form") && !page.contains("<svg"),
             "{page}"
         );
     }

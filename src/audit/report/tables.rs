@@ -5,7 +5,7 @@ use crate::audit::query::{Row, Tally};
 use super::html::Html;
 
 /// Rows of a table before the rest is one row.
-const ROWS_MAX: usize = 20;
+const ROWS_MAX: usize = 10;
 
 /// One table.
 pub(super) struct Table<'t> {
@@ -28,7 +28,9 @@ pub(super) fn table(html: &mut Html, Table { title, tally, filters, about }: &Ta
         html.markup("<tr><th scope=\"row\">");
         name(html, row, *filters);
         if let Some(about) = about(&row.name) {
-            html.markup("<small>").text(about).markup("</small>");
+            html.markup("<small>");
+            sentence(html, about);
+            html.markup("</small>");
         }
         html.markup("</th>");
         amount(html, row.count, most);
@@ -42,6 +44,17 @@ pub(super) fn table(html: &mut Html, Table { title, tally, filters, about }: &Ta
         amount(html, others, most.max(others));
     }
     html.markup("</tbody></table></section>\n");
+}
+
+/// A sentence in which code stands between backticks.
+fn sentence(html: &mut Html, text: &str) {
+    for (index, piece) in text.split('`').enumerate() {
+        if index % 2 == 0 {
+            html.text(piece);
+        } else {
+            html.markup("<code>").text(piece).markup("</code>");
+        }
+    }
 }
 
 /// The name is a button where a script can make use of one.
@@ -73,7 +86,7 @@ mod tests {
     use super::*;
 
     fn table_of(tally: &Tally) -> String {
-        let about = |name: &str| (name == "ports").then_some("Ports differ.");
+        let about = |name: &str| (name == "ports").then_some("`ports` differ.");
         let mut html = Html::default();
         table(&mut html, &Table { title: "By rule", tally, filters: Some("rule"), about: &about });
         html.take()
@@ -86,7 +99,10 @@ mod tests {
             tally.add(name);
         }
         let table = table_of(&tally);
-        assert!(table.contains("data-value=\"ports\">ports</span><small>Ports differ.</small>"), "{table}");
+        assert!(
+            table.contains("data-value=\"ports\">ports</span><small><code>ports</code> differ.</small>"),
+            "{table}"
+        );
         assert!(table.contains("width=\"100\"") && table.contains("width=\"50\""), "{table}");
         assert!(
             table.contains("&lt;b&gt;") && table.contains("(none)") && !table.contains("others"),
@@ -102,6 +118,6 @@ mod tests {
             tally.add(&number.to_string());
         }
         let table = table_of(&tally);
-        assert!(table.contains("30 others</th><td class=\"count\">30</td>"), "{table}");
+        assert!(table.contains("40 others</th><td class=\"count\">40</td>"), "{table}");
     }
 }

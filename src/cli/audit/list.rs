@@ -18,7 +18,7 @@ use super::{written, yaml};
 const POLL: Duration = Duration::from_millis(500);
 
 /// Characters of a uid that a table shows: enough for `show` to find it by.
-const SHORT_UID: usize = 8;
+pub(super) const SHORT_UID: usize = 8;
 
 /// The flags of `audit list`.
 #[derive(Debug, clap::Args)]
@@ -105,8 +105,8 @@ const TABLE: &[Column] = &[
     Column { heading: "REVIEW", most: SHORT_UID },
     Column { heading: "DECISION", most: 8 },
     Column { heading: "OPERATION", most: 16 },
-    Column { heading: "NAMESPACE/NAME", most: 36 },
-    Column { heading: "USER", most: 28 },
+    Column { heading: "NAMESPACE/NAME", most: 40 },
+    Column { heading: "USER", most: 40 },
     Column { heading: "RULES", most: 0 },
 ];
 
@@ -170,9 +170,17 @@ fn short(entry: &Entry) -> Row {
         entry.decision.word().to_owned(),
         entry.operation(),
         entry.object(),
-        entry.user.name.clone(),
+        user(&entry.user.name),
     ];
     Row { cells, words: rules(entry) }
+}
+
+/// A user as a column has room for: of a service account, namespace and name are what tells it from others.
+pub(super) fn user(name: &str) -> String {
+    match name.strip_prefix("system:serviceaccount:") {
+        Some(account) => format!("…:{account}"),
+        None => name.to_owned(),
+    }
 }
 
 fn long(entry: &Entry) -> Row {

@@ -12,6 +12,7 @@ use crate::audit::query::{Entry, Recorded};
 use crate::cli::Failure;
 use crate::cli::rules::RulesArgs;
 
+use super::list::{SHORT_UID, user};
 use super::select::{Logs, Selection};
 use super::table::{Column, Row, Table, terminal_width};
 use super::written;
@@ -185,14 +186,8 @@ impl<'e> Difference<'e> {
             Change::NowRefused => "refused",
             Change::OtherRules => "other rules",
         };
-        let cells = [
-            self.time,
-            self.uid,
-            &self.operation,
-            &format!("{}/{}", self.namespace, self.name),
-            self.user,
-            change,
-        ];
+        let object = format!("{}/{}", self.namespace, self.name);
+        let cells = [self.time, self.uid, &self.operation, &object, &user(self.user), change];
         let gone = self.gone.iter().map(|rule| format!("-{rule}"));
         let new = self.new.iter().map(|rule| format!("+{rule}"));
         Row { cells: cells.map(str::to_owned).to_vec(), words: gone.chain(new).collect() }
@@ -208,10 +203,10 @@ enum Printer {
 
 const COLUMNS: &[Column] = &[
     Column { heading: "TIME", most: 24 },
-    Column { heading: "REVIEW", most: 8 },
+    Column { heading: "REVIEW", most: SHORT_UID },
     Column { heading: "OPERATION", most: 16 },
-    Column { heading: "NAMESPACE/NAME", most: 36 },
-    Column { heading: "USER", most: 28 },
+    Column { heading: "NAMESPACE/NAME", most: 40 },
+    Column { heading: "USER", most: 40 },
     Column { heading: "NOW", most: 11 },
     Column { heading: "RULES", most: 0 },
 ];
@@ -246,8 +241,7 @@ impl Printer {
         match self {
             Self::Table(table) => {
                 table.settle()?;
-                let mut out = io::stderr();
-                out.write_all(counts.text().as_bytes())
+                table.below(&counts.text())
             }
             Self::Json { out, .. } => {
                 writeln!(out, "],\n\"summary\":{}}}", serde_json::to_string(counts)?)?;

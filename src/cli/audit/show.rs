@@ -5,8 +5,11 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 
 use crate::audit::Before;
-use crate::audit::query::{Entry, Evidence, Newest, Recorded};
+use crate::audit::query::{Entry, Evidence, Found, Newest, Recorded};
 use crate::cli::Failure;
+use crate::diagnostics::text::{Style, annotated};
+use crate::diagnostics::{Finding, Level, Source};
+use crate::manifest;
 use crate::text::escaped;
 
 use super::list::{document, stage};
@@ -88,21 +91,38 @@ fn one(asked: &str, uids: &[String]) -> Result<(), Failure> {
 fn text(recorded: &Recorded) -> Result<String, Failure> {
     let (entry, Evidence { manifest, before }) = (&recorded.entry, recorded.evidence());
     let mut text = facts(entry);
-    text += &block(
-        "Violations",
-        entry.violations.iter().map(|found| {
-            format!("{}: {} [{}]", escaped(&found.field), escaped(&found.message), escaped(&found.rule))
-        }),
-    );
-    if entry.violations_left_out > 0 {
-        text += &format!("  and {} more, which the record leaves out\n", entry.violations_left_out);
-    }
     text += &block("Warnings", entry.warnings.iter().map(|warning| escaped(warning)));
     text += &block("Stored before", before.iter().flatten().map(stored));
-    if let Some(manifest) = manifest {
-        text += &format!("Manifest:\n{}", indented(&yaml(&manifest)?));
+    match manifest {
+        Some(manifest) => text += &format!("Manifest:\n{}\n", underlined(&yaml(&manifest)?, entry)),
+        None => text += &block("Violations", entry.violations.iter().map(sentence)),
+    }
+    if entry.violations_left_out > 0 {
+        text += &format!("and {} violations more, which the record leaves out\n", entry.violations_left_out);
     }
     Ok(text)
+}
+
+/// The manifest with what is wrong in it underlined; what has no place there comes before it.
+fn underlined(yaml: &str, entry: &Entry) -> String {
+    let source = Source::new("manifest", yaml);
+    let file = manifest::read(source.text());
+    let Some(root) = file.documents.first().map(|document| document.root(source.text())) else {
+        return block("Violations", entry.violations.iter().map(sentence)) + yaml;
+    };
+    let findings: Vec<Finding> = entry
+        .violations
+        .iter()
+        .map(|Found { rule, field, message, .. }| {
+            Finding::of_field(Level::Error, rule, field, message, root.at_field(field))
+        })
+        .collect();
+    annotated(&source, &findings, Style::Plain)
+}
+
+/// As kubectl shows it: the message ends with the rule's id.
+fn sentence(Found { field, message, .. }: &Found) -> String {
+    format!("{}: {}", escaped(field), escaped(message))
 }
 
 fn facts(entry: &Entry) -> String {
@@ -135,8 +155,4 @@ fn block(name: &str, lines: impl Iterator<Item = String>) -> String {
 fn stored(Before { path, value }: &Before) -> String {
     let value = value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
     format!("{} {}", escaped(path.as_str()), escaped(&value))
-}
-
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {}\n", escaped(line))).collect()
 }

@@ -18,7 +18,7 @@ use super::{written, yaml};
 pub(super) const COUNTED: [Decision; 2] = [Decision::Rejected, Decision::Warned];
 
 /// Most lines of the chart over time.
-const SPANS_MAX: usize = 36;
+const SPANS_MAX: usize = 24;
 
 /// Most characters of a name, and of a bar.
 const NAME_MAX: usize = 52;

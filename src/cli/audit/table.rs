@@ -8,7 +8,10 @@ use crate::text::{escaped, shortened};
 const MEASURED_MAX: usize = 500;
 
 /// Least room for the last column.
-const LAST_MIN: usize = 24;
+const LAST_MIN: usize = 20;
+
+/// A column this wide is not made narrower: less tells nothing.
+const NARROWED_MIN: usize = 16;
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +38,8 @@ pub(super) struct Table<W> {
     /// Columns of the terminal; nothing where it is none, and where nothing is cut.
     terminal: Option<usize>,
     widths: Vec<usize>,
+    /// Most characters of a cell in each column.
+    most: Vec<usize>,
     /// Rows that wait for the widths; nothing once these are settled.
     waiting: Option<Vec<Row>>,
 }
@@ -50,13 +55,14 @@ impl<W: Write> Table<W> {
     /// A table of these columns.
     pub(super) fn new(out: W, columns: &'static [Column], terminal: Option<usize>) -> Self {
         let widths = columns.iter().map(|column| column.heading.len()).collect();
-        Self { out, columns, terminal, widths, waiting: Some(Vec::new()) }
+        let most = columns.iter().map(|column| column.most).collect();
+        Self { out, columns, terminal, widths, most, waiting: Some(Vec::new()) }
     }
 
     /// One row more.
     pub(super) fn row(&mut self, mut row: Row) -> io::Result<()> {
-        for (cell, column) in row.cells.iter_mut().zip(self.columns) {
-            *cell = shortened(&escaped(cell), column.most);
+        for (cell, most) in row.cells.iter_mut().zip(&self.most) {
+            *cell = shortened(&escaped(cell), *most);
         }
         match &mut self.waiting {
             Some(waiting) => {
@@ -77,6 +83,7 @@ impl<W: Write> Table<W> {
                 *width = (*width).max(cell.chars().count());
             }
         }
+        self.narrow();
         let headings: Vec<String> = self.columns.iter().map(|column| column.heading.to_owned()).collect();
         self.print_cells(&headings)?;
         for row in &waiting {
@@ -85,10 +92,40 @@ impl<W: Write> Table<W> {
         self.out.flush()
     }
 
+    /// Takes from the widest columns what the terminal has no room for.
+    fn narrow(&mut self) {
+        let Some(terminal) = self.terminal else { return };
+        while self.before_last() + LAST_MIN > terminal {
+            let fixed = self.widths.len().saturating_sub(1);
+            let widest =
+                self.widths.iter_mut().zip(&mut self.most).take(fixed).max_by_key(|(width, _)| **width);
+            match widest {
+                Some((width, most)) if *width > NARROWED_MIN => {
+                    *width -= 1;
+                    *most = *width;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Characters of a line before its last column.
+    fn before_last(&self) -> usize {
+        self.widths.iter().take(self.widths.len().saturating_sub(1)).map(|width| width + 2).sum()
+    }
+
+    /// Text below the table, with an empty line between, if there is a table.
+    pub(super) fn below(&mut self, text: &str) -> io::Result<()> {
+        let separator = if self.waiting.is_none() { "\n" } else { "" };
+        write!(self.out, "{separator}{text}")?;
+        self.out.flush()
+    }
+
     fn print(&mut self, row: &Row) -> io::Result<()> {
-        let before: usize = self.widths.iter().take(row.cells.len()).map(|width| width + 2).sum();
+        let before = self.before_last();
         let room = self.terminal.map_or(usize::MAX, |terminal| terminal.saturating_sub(before).max(LAST_MIN));
-        let mut cells = row.cells.clone();
+        let cells = row.cells.iter().zip(&self.most).map(|(cell, most)| shortened(cell, *most));
+        let mut cells: Vec<String> = cells.collect();
         cells.push(fitting(&row.words, room));
         self.print_cells(&cells)
     }
@@ -155,6 +192,30 @@ mod tests {
             "NAME      USER     RULES\na         alice    ports\nabcd…jkl  b\\u{1b}  ports, type\n"
         );
         assert_eq!(printed(&[], None), "");
+    }
+
+    #[test]
+    fn the_widest_columns_are_cut_to_the_terminal() {
+        let rows = [row("a", &"u".repeat(40), &["ports", "replicas-range"])];
+        let text = printed(&rows, Some(60));
+        let width = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(width <= 60 && text.contains("uuu…uuu") && text.contains("ports +1"), "{text}");
+        assert!(printed(&rows, Some(10)).contains(&"u".repeat(8)), "no narrower than that");
+    }
+
+    #[test]
+    fn text_below_stands_apart_from_a_table() {
+        for (rows, expected) in [(vec![row("a", "b", &["c"])], "c\n\nend\n"), (vec![], "end\n")] {
+            let mut out = Vec::new();
+            let mut table = Table::new(&mut out, COLUMNS, None);
+            for row in rows {
+                table.row(row).unwrap();
+            }
+            table.settle().unwrap();
+            table.below("end\n").unwrap();
+            drop(table);
+            assert!(String::from_utf8(out).unwrap().ends_with(expected));
+        }
     }
 
     #[test]
