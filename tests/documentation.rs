@@ -204,7 +204,7 @@ mod tests {
         fs::copy(path("tests/audit/sample.log"), folder.path().join("audit.log")).unwrap();
         for (file, part, arguments) in [
             ("README.md", "audit-list", "list --limit 5 audit.log"),
-            ("README.md", "audit-summary", "summary --top 3 audit.log"),
+            ("README.md", "audit-replay", "replay --deletion-protection audit.log"),
             ("docs/audit.md", "list", "list --since 2026-11-28 audit.log"),
             ("docs/audit.md", "show", "show 525e audit.log"),
             ("docs/audit.md", "summary", "summary --top 3 audit.log"),

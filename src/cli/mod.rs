@@ -36,7 +36,7 @@ enum Command {
     /// Run a member: decide how it may start, and etcd as a child (in a pod that the loop made)
     Agent(Box<agent::Args>),
     /// Read the audit log: list, show, count, report, judge anew
-    Audit(audit::Args),
+    Audit(Box<audit::Args>),
     /// Print the custom resource definition
     Crd(crd::Args),
 }
@@ -50,12 +50,12 @@ enum Failure {
     /// What is to be read can't be: exit status 2.
     #[error("{0}")]
     Unreadable(String),
-    /// Everything has been said: this exit status.
-    #[error("ended with status {0}")]
-    Silent(u8),
     /// What the flags ask for can't be done: exit status 1.
     #[error("{0}")]
     Failed(String),
+    /// What is wrong was said already: this exit status.
+    #[error("exit status {0}")]
+    Told(u8),
     /// Ended at once by a second signal of this number: exit status 128 and that number.
     #[error("ended at once by a second signal; requests in flight are lost")]
     Signal(u8),
@@ -65,8 +65,8 @@ impl Failure {
     fn status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Unreadable(_) => 2,
-            Self::Silent(status) => *status,
             Self::Failed(_) => 1,
+            Self::Told(status) => *status,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -85,13 +85,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
-        Command::Audit(args) => audit::run(args),
+        Command::Audit(args) => audit::run(*args),
         Command::Crd(args) => crd::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::Silent(_)) {
+            if !matches!(failure, Failure::Told(_)) {
                 print_error(&failure);
             }
             ExitCode::from(failure.status())

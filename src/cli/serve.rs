@@ -233,13 +233,11 @@ fn check(args: &Args) -> Result<(), Contradiction> {
         (names_nothing(&args.client_names), NamesNothing("--client-names").into()),
         (share_a_port(args.listen, args.probes_listen), Contradiction::SamePort(args.listen)),
     ];
-    match contradictions.into_iter().find(|(found, _)| *found) {
-        Some((_, contradiction)) => Err(contradiction),
-        None => {
-            args.rules.check()?;
-            Ok(args.cluster.check(source == Certificates::SelfManaged)?)
-        }
+    if let Some((_, contradiction)) = contradictions.into_iter().find(|(found, _)| *found) {
+        return Err(contradiction);
     }
+    args.rules.check()?;
+    Ok(args.cluster.check(source == Certificates::SelfManaged)?)
 }
 
 fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {

@@ -158,9 +158,11 @@ async fn one_record_is_shown_whole() {
 async fn a_summary_counts_by_everything() {
     let log = log().await;
     let text = log.audit(&["summary", "--top", "2", "audit.log"]).out;
-    for line in ["By rule\n  replicas-range        20  ███", "By namespace\n  shop  15  ███", "By hour\n"]
-    {
-        assert!(text.contains(line), "{line} is not in {text}");
+    let lines: Vec<String> =
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let full = "█".repeat(30);
+    for line in ["By rule", &format!("replicas-range 20 {full}"), &format!("shop 15 {full}"), "By hour"] {
+        assert!(lines.iter().any(|found| found == line), "{line} is not in {text}");
     }
     assert!(text.contains("(9 others)"), "{text}");
 }

@@ -18,7 +18,8 @@ fn fixtures() -> BTreeMap<Vec<String>, Vec<Vec<u8>>> {
         let Some(flags) = validated_with(&folder) else { continue };
         for file in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
-            let is_review = name.ends_with(".json") && !name.contains(".answer.");
+            let is_review =
+                file.extension().is_some_and(|extension| extension == "json") && !name.contains(".answer.");
             if is_review && !folder.ends_with("malformed") {
                 by_flags.entry(flags.clone()).or_default().push(fs::read(&file).unwrap());
             }
@@ -133,7 +134,7 @@ async fn what_a_record_lacks_is_said() {
     let mut text = String::new();
     for mut record in log.records() {
         record.as_object_mut().unwrap().remove("before");
-        text += &format!("{record}\n");
+        text = text + &record.to_string() + "\n";
     }
     fs::write(log.path("old.log"), text).unwrap();
     let said = log.audit(&["replay", "--allowed-images", "registry.example/", "old.log"]);

@@ -92,11 +92,13 @@ mod tests {
         }
     }
 
+    type Change = fn(&mut Filter);
+
     #[test]
     fn every_part_can_turn_a_record_away() {
         let entry = entry("2026-11-29T16:00:00Z", "shop", "alice", &["ports", "type"]);
         let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
-        let cases: [(fn(&mut Filter), bool); 15] = [
+        let cases: [(Change, bool); 15] = [
             (|_| {}, true),
             (|f| f.decisions = vec![Decision::Found, Decision::Rejected], true),
             (|f| f.decisions = vec![Decision::Found], false),

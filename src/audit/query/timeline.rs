@@ -16,17 +16,12 @@ const DAY: i64 = 24 * HOUR;
 const SPANS_MAX: usize = 10_000;
 
 /// How much was seen in each hour; in coarser spans where the hours are too many.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// By the seconds of their start.
     spans: BTreeMap<i64, u64>,
+    /// Which of [`UNITS`] they are long.
     unit: usize,
-}
-
-impl Default for Timeline {
-    fn default() -> Self {
-        Self { spans: BTreeMap::new(), unit: 0 }
-    }
 }
 
 /// A span of time and how much was seen in it.

@@ -34,7 +34,7 @@ pub(super) fn chart(html: &mut Html, times: &Timeline) {
         column(html, &spans, index, *span, top);
     }
     time_axis(html, &spans, seconds);
-    html.markup("</svg><figcaption>Records a ")
+    html.markup("</svg><figcaption>Records in each ")
         .text(&unit(seconds))
         .markup(", times in UTC</figcaption></figure>\n");
 }

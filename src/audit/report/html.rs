@@ -1,7 +1,5 @@
 //! Text that becomes HTML.
 
-use std::fmt::Display;
-
 use crate::text;
 
 /// HTML that is written. Markup is fixed text of this program; whatever comes from a log goes through
@@ -17,7 +15,7 @@ impl Html {
     }
 
     /// A number.
-    pub(super) fn number(&mut self, number: impl Into<f64> + Display) -> &mut Self {
+    pub(super) fn number(&mut self, number: f64) -> &mut Self {
         self.0.push_str(&number.to_string());
         self
     }

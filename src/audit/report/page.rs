@@ -74,7 +74,7 @@ fn digest(text: &str) -> String {
 }
 
 fn opening(html: &mut Html, Report { made, version, selection, summary, skipped, .. }: &Report<'_>) {
-    html.markup("<header><h1>What etcd-warden refused</h1><p>");
+    html.markup("<header><h1>etcd-warden: audit report</h1><p>");
     match (&summary.first, &summary.last) {
         (Some(first), Some(last)) => {
             html.markup("<b>").count(summary.records).markup(if summary.records == 1 {

@@ -24,7 +24,9 @@ pub(super) fn table(html: &mut Html, Table { title, tally, filters, about }: &Ta
     let rows = tally.rows();
     let Some(most) = rows.first().map(|row| row.count) else { return };
     html.markup("<section class=\"table\"><h2>").markup(title).markup("</h2><table><tbody>\n");
-    for row in rows.iter().take(ROWS_MAX) {
+    // One more name takes no more room than the word that there is one.
+    let shown = if tally.folded() == 0 && rows.len() == ROWS_MAX + 1 { ROWS_MAX + 1 } else { ROWS_MAX };
+    for row in rows.iter().take(shown) {
         html.markup("<tr><th scope=\"row\">");
         name(html, row, *filters);
         if let Some(about) = about(&row.name) {
@@ -35,7 +37,7 @@ pub(super) fn table(html: &mut Html, Table { title, tally, filters, about }: &Ta
         html.markup("</th>");
         amount(html, row.count, most);
     }
-    let more = rows.get(ROWS_MAX..).unwrap_or_default();
+    let more = rows.get(shown..).unwrap_or_default();
     let others = more.iter().map(|row| row.count).sum::<u64>() + tally.folded();
     if others > 0 {
         html.markup("<tr class=\"others\"><th scope=\"row\">");

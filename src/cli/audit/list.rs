@@ -56,7 +56,7 @@ enum Output {
 }
 
 /// Lists the records.
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut filter = args.selection.filter()?;
     filter.decisions = args.selection.decisions(&[]);
     let mut reader = args.logs.open(filter, args.follow)?;

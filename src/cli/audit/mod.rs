@@ -42,7 +42,7 @@ enum Command {
 /// Does what the arguments ask for.
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     match args.command {
-        Command::List(args) => list::run(args),
+        Command::List(args) => list::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Summary(args) => summary::run(&args),
         Command::Report(args) => report::run(&args),
@@ -53,7 +53,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 /// What became of a write. Where the reader is gone (`| head`), nothing is left to do or to say.
 fn written<T>(result: io::Result<T>) -> Result<T, Failure> {
     result.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::Silent(0),
+        io::ErrorKind::BrokenPipe => Failure::Told(0),
         _ => Failure::Failed(format!("can't write to standard output: {error}")),
     })
 }

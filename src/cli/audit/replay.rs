@@ -1,6 +1,7 @@
 //! `audit replay`.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use clap::ValueEnum;
@@ -113,7 +114,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     }
     reader.finish();
     written(printer.end(&counts))?;
-    if counts.now_accepted + counts.now_refused > 0 { Err(Failure::Silent(1)) } else { Ok(()) }
+    if counts.now_accepted + counts.now_refused > 0 { Err(Failure::Told(1)) } else { Ok(()) }
 }
 
 impl Counts {
@@ -156,7 +157,7 @@ impl Counts {
             self.other_rules
         );
         for (missing, count) in &self.missing {
-            text += &format!("not judged: {count} {}\n", missing.words());
+            let _ = writeln!(text, "not judged: {count} {}", missing.words());
         }
         text
     }
@@ -187,7 +188,8 @@ impl<'e> Difference<'e> {
             Change::OtherRules => "other rules",
         };
         let object = format!("{}/{}", self.namespace, self.name);
-        let cells = [self.time, self.uid, &self.operation, &object, &user(self.user), change];
+        let uid: String = self.uid.chars().take(SHORT_UID).collect();
+        let cells = [self.time, &uid, &self.operation, &object, &user(self.user), change];
         let gone = self.gone.iter().map(|rule| format!("-{rule}"));
         let new = self.new.iter().map(|rule| format!("+{rule}"));
         Row { cells: cells.map(str::to_owned).to_vec(), words: gone.chain(new).collect() }

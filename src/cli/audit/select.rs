@@ -1,5 +1,6 @@
 //! Which logs are read, and which of their records are wanted.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -8,6 +9,8 @@ use jiff::Timestamp;
 use crate::audit::Decision;
 use crate::audit::query::{Filter, Log, LogError, Merged, Pattern, Recorded, Skipped, moment};
 use crate::cli::Failure;
+use crate::rules;
+use crate::text::escaped;
 
 /// The chapter of the help.
 const WHICH: &str = "Which records";
@@ -19,7 +22,7 @@ const NAMED_MAX: u64 = 10;
 #[derive(Debug, clap::Args)]
 pub(super) struct Logs {
     /// Audit logs, read with the files set aside beside each (LOG.1 and so on), several by time; - is standard input
-    /// [default: $ETCD_WARDEN_AUDIT_LOG]
+    /// [default: that of the variable `ETCD_WARDEN_AUDIT_LOG`]
     #[arg(value_name = "LOG", env = "ETCD_WARDEN_AUDIT_LOG", hide_env = true)]
     logs: Vec<PathBuf>,
 }
@@ -99,6 +102,12 @@ impl Selection {
                 "--since {since} is not before --until {until}: no record can be both, exchange them"
             )));
         }
+        for rule in self.rule.iter().filter(|rule| is_unknown(rule)) {
+            warn(&format!(
+                "--rule {} is no rule of this release: only records of another one can have it",
+                escaped(rule)
+            ));
+        }
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::from(text.as_str())).collect();
         Ok(Filter {
             since: self.since,
@@ -135,7 +144,7 @@ impl Selection {
         for (flag, value) in
             self.texts().iter().flat_map(|(flag, values)| values.iter().map(move |v| (flag, v)))
         {
-            flags += &format!(" --{flag} {}", in_shell(value));
+            let _ = write!(flags, " --{flag} {}", in_shell(value));
         }
         flags
     }
@@ -149,6 +158,11 @@ impl Selection {
             ("uid", &self.uid),
         ]
     }
+}
+
+/// A log may hold rules of another release, but most such words are mistyped.
+fn is_unknown(rule: &str) -> bool {
+    !rule.contains('*') && rules::ids().all(|id| id != rule)
 }
 
 /// A word that a shell hands on as it is.
@@ -178,12 +192,15 @@ impl Logs {
             return Err(Failure::Usage("--follow takes one log: give each its own command".to_owned()));
         }
         let logs = self.logs.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>();
-        let logs = logs.map_err(unreadable)?.into_iter().map(|log| if follow { log.follow() } else { log });
+        let logs = logs
+            .map_err(|error| unreadable(&error))?
+            .into_iter()
+            .map(|log| if follow { log.follow() } else { log });
         Ok(Reader { merged: Merged::new(logs.collect()), filter, skipped: 0 })
     }
 }
 
-fn unreadable(error: LogError) -> Failure {
+fn unreadable(error: &LogError) -> Failure {
     Failure::Unreadable(error.to_string())
 }
 
@@ -201,7 +218,10 @@ impl Reader {
     pub(super) fn next_record(&mut self) -> Result<Option<Recorded>, Failure> {
         let skipped = &mut self.skipped;
         loop {
-            let next = self.merged.next_record(&mut |line| name(line, skipped)).map_err(unreadable)?;
+            let next = self
+                .merged
+                .next_record(&mut |line| name(&line, skipped))
+                .map_err(|error| unreadable(&error))?;
             match next {
                 Some(recorded) if !self.filter.takes(&recorded.entry) => {}
                 next => return Ok(next),
@@ -223,7 +243,7 @@ impl Reader {
     }
 }
 
-fn name(line: Skipped, skipped: &mut u64) {
+fn name(line: &Skipped, skipped: &mut u64) {
     *skipped += 1;
     if *skipped <= NAMED_MAX {
         warn(&format!("{line}: skipped"));
@@ -263,6 +283,13 @@ mod tests {
     fn a_time_that_is_none_says_how_to_write_one() {
         assert!(time("2h").is_ok());
         assert!(time("yesterday").unwrap_err().contains("2h"));
+    }
+
+    #[test]
+    fn a_rule_that_is_none_is_remarked_on() {
+        for (rule, unknown) in [("ports", false), ("port", true), ("port*", false), ("even-voters", false)] {
+            assert_eq!(is_unknown(rule), unknown, "{rule}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `audit show`.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
@@ -94,11 +95,12 @@ fn text(recorded: &Recorded) -> Result<String, Failure> {
     text += &block("Warnings", entry.warnings.iter().map(|warning| escaped(warning)));
     text += &block("Stored before", before.iter().flatten().map(stored));
     match manifest {
-        Some(manifest) => text += &format!("Manifest:\n{}\n", underlined(&yaml(&manifest)?, entry)),
+        Some(manifest) => text = text + "Manifest:\n" + &underlined(&yaml(&manifest)?, entry) + "\n",
         None => text += &block("Violations", entry.violations.iter().map(sentence)),
     }
     if entry.violations_left_out > 0 {
-        text += &format!("and {} violations more, which the record leaves out\n", entry.violations_left_out);
+        let _ =
+            writeln!(text, "and {} violations more, which the record leaves out", entry.violations_left_out);
     }
     Ok(text)
 }
@@ -144,12 +146,16 @@ fn facts(entry: &Entry) -> String {
         ("Duration", format!("{} µs", entry.duration_micros)),
     ];
     let given = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    given.map(|(name, value)| format!("{:<12} {}\n", format!("{name}:"), escaped(&value))).collect()
+    lines(given.map(|(name, value)| format!("{:<12} {}", format!("{name}:"), escaped(&value))))
 }
 
 fn block(name: &str, lines: impl Iterator<Item = String>) -> String {
-    let lines: String = lines.map(|line| format!("  {line}\n")).collect();
-    if lines.is_empty() { lines } else { format!("{name}:\n{lines}") }
+    let text = self::lines(lines.map(|line| format!("  {line}")));
+    if text.is_empty() { text } else { format!("{name}:\n{text}") }
+}
+
+fn lines(lines: impl Iterator<Item = String>) -> String {
+    lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn stored(Before { path, value }: &Before) -> String {

@@ -21,7 +21,7 @@ pub(super) const COUNTED: [Decision; 2] = [Decision::Rejected, Decision::Warned]
 const SPANS_MAX: usize = 24;
 
 /// Most characters of a name, and of a bar.
-const NAME_MAX: usize = 52;
+const NAME_MAX: usize = 56;
 const BAR_MAX: usize = 30;
 
 /// The flags of `audit summary`.
@@ -113,6 +113,8 @@ fn records(count: u64) -> String {
 
 fn ranked(tally: &Tally, top: usize) -> Vec<(String, u64)> {
     let rows = tally.rows();
+    // One more name takes no more room than the word that there is one.
+    let top = if tally.folded() == 0 && rows.len() == top + 1 { top + 1 } else { top };
     let mut lines: Vec<(String, u64)> =
         rows.iter().take(top).map(|row| (named(&row.name), row.count)).collect();
     let more = rows.get(top..).unwrap_or_default();

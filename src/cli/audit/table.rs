@@ -1,5 +1,6 @@
 //! Tables on a terminal: columns as wide as what is in them, the last one as wide as there is room.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use crate::text::{escaped, shortened};
@@ -133,7 +134,7 @@ impl<W: Write> Table<W> {
     fn print_cells(&mut self, cells: &[String]) -> io::Result<()> {
         let mut line = String::new();
         for (cell, width) in cells.iter().zip(&self.widths) {
-            line += &format!("{cell:width$}  ");
+            let _ = write!(line, "{cell:width$}  ");
         }
         writeln!(self.out, "{}", line.trim_end())
     }
