@@ -220,6 +220,28 @@ mod tests {
         }
     }
 
+    /// What the pages on the audit log show is what the command prints of a server's log.
+    #[test]
+    fn the_audit_log_is_shown_as_it_is_printed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::copy(path("tests/audit/sample.log"), folder.path().join("audit.log")).unwrap();
+        for (file, part, arguments) in [
+            ("README.md", "audit-list", "list --limit 5 audit.log"),
+            ("README.md", "audit-replay", "replay --deletion-protection audit.log"),
+            ("docs/audit.md", "list", "list --since 2026-11-28 audit.log"),
+            ("docs/audit.md", "show", "show 525e audit.log"),
+            ("docs/audit.md", "summary", "summary --top 3 audit.log"),
+            ("docs/audit.md", "replay", "replay --deletion-protection audit.log"),
+        ] {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_etcd-warden"));
+            command.arg("audit").args(arguments.split(' ')).current_dir(folder.path());
+            let output = command.output().unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            let said = format!("$ etcd-warden audit {arguments}\n{}", String::from_utf8(said).unwrap());
+            check_part(file, part, &format!("```text\n{said}```\n"));
+        }
+    }
+
     /// Names, types and meanings of the metrics are those of the server.
     #[tokio::test(flavor = "multi_thread")]
     async fn the_metrics_are_documented() {

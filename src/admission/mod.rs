@@ -10,6 +10,7 @@ mod mutate;
 mod outcome;
 mod patch;
 mod policy;
+mod replay;
 mod review;
 mod stored;
 
@@ -17,5 +18,6 @@ pub use mutate::{Mutation, mutate};
 pub use outcome::{Facts, Outcome, review, timed_out};
 pub use patch::{NotThere, Operation};
 pub use policy::{Audited, Enforcement, Policy};
+pub use replay::{Missing, Replayed, decided, replay};
 pub use review::NoReview;
 pub use stored::{Asked, Lookup, Stored};

@@ -290,6 +290,7 @@ impl Judged {
         if let Some(manifest) = &mut manifest {
             self.apply_patch(manifest);
         }
+        let before = manifest.as_ref().and_then(|manifest| found.before(manifest));
         let (code, message) = match (decision, self.refusal) {
             (Decision::Rejected | Decision::Warned, Some(refusal)) => {
                 (Some(refusal.code), Some(refusal.message))
@@ -325,6 +326,7 @@ impl Judged {
                 .map(|warning| warning.text.clone())
                 .collect(),
             manifest,
+            before,
             duration_micros: 0,
         }
     }

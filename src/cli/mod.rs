@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod agent;
+mod audit;
 mod banner;
 mod cluster;
 mod completions;
@@ -9,6 +10,7 @@ mod explain;
 mod lint;
 mod man;
 mod output;
+mod rules;
 mod serve;
 mod signals;
 mod status;
@@ -57,6 +59,8 @@ enum Command {
     Status(status::Args),
     /// Judge manifests in files, as the server would
     Lint(lint::Args),
+    /// Read the audit log: list, show, count, report, judge anew
+    Audit(Box<audit::Args>),
     /// Print the custom resource definition
     Crd(crd::Args),
     /// Say why a rule is there, what it spares, and how to mend what it refuses
@@ -73,6 +77,9 @@ enum Failure {
     /// The flags can't be followed: exit status 2.
     #[error("{0}")]
     Usage(String),
+    /// What is to be read can't be: exit status 2.
+    #[error("{0}")]
+    Unreadable(String),
     /// What the flags ask for can't be done: exit status 1.
     #[error("{0}")]
     Failed(String),
@@ -87,7 +94,7 @@ enum Failure {
 impl Failure {
     fn status(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Unreadable(_) => 2,
             Self::Failed(_) => 1,
             Self::Told(status) => *status,
             Self::Signal(number) => 128 + number,
@@ -110,6 +117,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Agent(args) => agent::run(*args),
         Command::Status(args) => status::run(&args),
         Command::Lint(args) => lint::run(&args),
+        Command::Audit(args) => audit::run(*args),
         Command::Crd(args) => crd::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Completions(args) => completions::run(&args),
@@ -127,7 +135,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let command = Cli::command().mut_subcommands(|command| command.mut_args(unset_if_empty));
+    let command = with_empty_unset(Cli::command());
     Cli::from_arg_matches(&command.try_get_matches_from(with_command(arguments))?)
 }
 
@@ -142,6 +150,10 @@ fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
         arguments.insert(arguments.len().min(1), "serve".into());
     }
     arguments
+}
+
+fn with_empty_unset(command: clap::Command) -> clap::Command {
+    command.mut_args(unset_if_empty).mut_subcommands(with_empty_unset)
 }
 
 /// A variable that is set to nothing is what a template leaves of a value that was not given.

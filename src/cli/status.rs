@@ -23,6 +23,10 @@ use crate::etcd::KIND;
 use crate::kubernetes::{CallError, Cluster, Target};
 use crate::overview::{Ages, Line, Mark, Overview, lines};
 
+const WHICH: &str = "Which Etcd";
+const WATCHING: &str = "Watching";
+const OUTPUT: &str = "Output";
+
 /// The flags of `status`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -33,24 +37,24 @@ pub(super) struct Args {
     /// Name of the Etcd
     name: String,
     /// Namespace of the Etcd [default: the kubeconfig's]
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", help_heading = WHICH)]
     namespace: Option<String>,
     /// Go on, and show what changes; ends when the Etcd is gone
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = WATCHING)]
     watch: bool,
     /// How long between two looks
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration, help_heading = WATCHING)]
     interval: Duration,
     /// As text, or as JSON: one document, with --watch one line a change
-    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     output: Output,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = OUTPUT)]
     color: ColorArgs,
     /// File that says which cluster, and as whom [default: those of KUBECONFIG, or ~/.kube/config]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WHICH)]
     kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig [default: its current one]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = WHICH)]
     context: Option<String>,
 }
 

@@ -19,7 +19,18 @@ use std::thread;
 #[derive(Debug, clap::Args)]
 #[command(
     next_line_help = true,
-    after_help = "Exit status: 0 nothing wrong, 1 violations, 2 an input that can't be read.\n\nExamples:\n  etcd-warden lint manifests/ etcd.yaml\n  helm template chart | etcd-warden lint --deny warnings -\n  kubectl get etcd main -o yaml | etcd-warden lint --old - main.yaml\n  etcd-warden lint --against origin/main --format github manifests/\n  etcd-warden lint --format sarif . > etcd-warden.sarif\n\nA comment behind a value or above it allows a warning:\n  replicas: 2  # etcd-warden: allow(even-replicas) a test cluster"
+    after_help = "\
+Examples:
+  etcd-warden lint manifests/ etcd.yaml
+  helm template chart | etcd-warden lint --deny warnings -
+  kubectl get etcd main -o yaml | etcd-warden lint --old - main.yaml
+  etcd-warden lint --against origin/main --format github manifests/
+  etcd-warden lint --format sarif . > etcd-warden.sarif
+
+A comment behind a value or above it allows a warning:
+  replicas: 2  # etcd-warden: allow(even-replicas) a test cluster
+
+Exit status: 0 nothing wrong, 1 violations, 2 an input that can't be read."
 )]
 pub(super) struct Args {
     /// Files, folders (of which .yaml, .yml and .json files are read), or - for standard input
