@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::audit::{self, Before};
+
 /// Annotation in which kubectl keeps a whole second copy of the manifest.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -46,6 +48,12 @@ impl<'a> Manifests<'a> {
             object.and_then(|object| object.get("spec").cloned())
         };
         spec(self.new) == spec(self.old)
+    }
+
+    /// Of an update, where something else was stored than `manifest` (the new object as it is kept) says.
+    pub(super) fn before(&self, manifest: &Value) -> Option<Vec<Before>> {
+        let (Some(_), Some(old)) = (self.new, self.old) else { return None };
+        Some(audit::before(manifest, kept(old)?))
     }
 }
 

@@ -10,11 +10,14 @@ mod mutate;
 mod outcome;
 mod patch;
 mod policy;
+mod replay;
 mod review;
 mod stored;
 
+pub use mutate::{Mutation, mutate};
 pub use outcome::{Facts, Outcome, review, timed_out};
 pub use patch::{NotThere, Operation};
 pub use policy::{Audited, Enforcement, Policy};
+pub use replay::{Missing, Replayed, decided, replay};
 pub use review::NoReview;
 pub use stored::{Asked, Lookup, Stored};

@@ -1,7 +1,9 @@
 //! The record of one review: one JSON line of the audit log.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::before::Before;
 
 /// Everything the audit log keeps of one review. Field names are part of the log's format.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +48,10 @@ pub struct Record {
     /// The manifest that was judged, without managed fields and the last-applied annotation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
+    /// Of an update: where something else was stored than the manifest says, without managed fields and the
+    /// last-applied annotation there, too. An empty list says that the manifest changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Vec<Before>>,
     /// From the request's head to the decision. Filled in by the server.
     pub duration_micros: u64,
 }
@@ -64,7 +70,8 @@ pub struct Finding {
 }
 
 /// Which object a record is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Object {
     /// Its namespace.
     pub namespace: String,
@@ -82,7 +89,8 @@ pub struct Object {
 }
 
 /// Who made a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct User {
     /// Name, such as `system:serviceaccount:flux-system:kustomize-controller`.
     pub name: String,
@@ -92,7 +100,7 @@ pub struct User {
 }
 
 /// The webhook that was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// `/validate`: what it decides is final.
@@ -102,7 +110,7 @@ pub enum Stage {
 }
 
 /// What came of a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// The request goes on.
@@ -144,6 +152,7 @@ pub(super) mod tests {
             violations_left_out: 0,
             warnings: vec![],
             manifest: None,
+            before: None,
             duration_micros: 41,
         }
     }

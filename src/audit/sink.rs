@@ -14,7 +14,7 @@ use super::writer::Writer;
 use super::{Counters, Failure, Record};
 
 /// Longest line that is kept. A review has at most 7 MiB, and its manifest is part of it.
-const RECORD_BYTES: usize = 8 * 1024 * 1024;
+pub(super) const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much may wait for the disk, and who.
 #[derive(Clone, Copy, Debug)]

@@ -11,13 +11,13 @@ use clap::builder::BoolishValueParser;
 use crate::admission::{Audited, Enforcement};
 use crate::audit::{Rotation, Target};
 use crate::pki::{self, Done, Files};
-use crate::rules::Settings;
 use crate::server::{self, Clients, Config, Limits, Rules, Server, Source, Tls, TlsVersion};
 use crate::telemetry::{self, Format};
 
 use super::Failure;
 use super::banner;
 use super::cluster::{self, Beside, ClusterArgs};
+use super::rules::{NamesNothing, RULES, RulesArgs, given, names_nothing};
 use super::signals::Signals;
 use super::values::{at_least_one, bytes, duration};
 
@@ -25,7 +25,15 @@ use super::values::{at_least_one, bytes, duration};
 #[derive(Debug, clap::Args)]
 #[command(
     next_line_help = true,
-    after_help = "Every flag has a variable: --listen is ETCD_WARDEN_LISTEN, and so on.\nA flag comes before its variable; an empty variable counts as not set."
+    after_help = "\
+Examples:
+  etcd-warden serve
+  etcd-warden serve --listen '[::]:9443' --tls-cert tls.crt --tls-key tls.key
+  etcd-warden serve --certificates self-managed --kubeconfig ~/.kube/config
+  etcd-warden serve --enforcement warn --audit all --audit-log /var/log/etcd-warden.jsonl
+
+Every flag has a variable: --listen is ETCD_WARDEN_LISTEN, and so on.
+A flag comes before its variable; an empty variable counts as not set."
 )]
 pub(super) struct Args {
     /// Address for HTTPS (/validate, /mutate)
@@ -88,18 +96,11 @@ pub(super) struct Args {
     #[arg(long, env = "ETCD_WARDEN_AUDIT_REQUIRED", hide_env = true, help_heading = AUDIT, value_parser = BoolishValueParser::new())]
     audit_required: bool,
 
-    /// Comma-separated prefixes; an etcd image begins with one of them: end them with / or : [default: any image]
-    #[arg(long, env = "ETCD_WARDEN_ALLOWED_IMAGES", hide_env = true, value_name = "PREFIXES", help_heading = RULES, value_delimiter = ',')]
-    allowed_images: Vec<String>,
     /// What becomes of a violation: the request is refused, or allowed with a warning (for a first roll-out)
     #[arg(long, env = "ETCD_WARDEN_ENFORCEMENT", hide_env = true, value_name = "HOW", help_heading = RULES, default_value = "deny")]
     enforcement: Enforced,
-    /// Protect every Etcd from deletion, also one without the annotation
-    #[arg(long, env = "ETCD_WARDEN_DELETION_PROTECTION", hide_env = true, help_heading = RULES, value_parser = BoolishValueParser::new())]
-    deletion_protection: bool,
-    /// User that the reconcile loop acts as [default: the pod's own with --controller, else no loop runs]
-    #[arg(long, env = "ETCD_WARDEN_LOOP_USER", hide_env = true, value_name = "USER", help_heading = RULES)]
-    loop_user: Option<String>,
+    #[command(flatten)]
+    rules: RulesArgs,
 
     /// How log lines look, on standard error; coloured on a terminal unless `NO_COLOR` is set
     #[arg(long, env = "ETCD_WARDEN_LOG_FORMAT", hide_env = true, value_name = "FORMAT", help_heading = LOGS, default_value = "auto")]
@@ -112,7 +113,6 @@ pub(super) struct Args {
 const LISTENING: &str = "Listening";
 const TLS: &str = "Certificates";
 const AUDIT: &str = "Audit log";
-const RULES: &str = "Rules";
 const LOGS: &str = "Logs";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -177,8 +177,8 @@ enum Contradiction {
         "--log-level {0:?} is no filter: write error, warn, info or debug, or such as info,etcd_warden::server=debug"
     )]
     LogLevel(String),
-    #[error("{0} names nothing, which would let everything in: give what it should name, or leave it out")]
-    NamesNothing(&'static str),
+    #[error(transparent)]
+    NamesNothing(#[from] NamesNothing),
 }
 
 /// What `serve` does, once the flags are known to make sense.
@@ -238,18 +238,14 @@ fn check(args: &Args) -> Result<(), Contradiction> {
         (!args.client_names.is_empty() && args.client_ca.is_none(), Contradiction::NamesWithoutCa),
         (args.audit_required && (to_stdout || args.audit == Which::Off), Contradiction::RequiredWithoutFile),
         (args.audit_max_size == 0, Contradiction::NoRoom),
-        (names_nothing(&args.client_names), Contradiction::NamesNothing("--client-names")),
-        (names_nothing(&args.allowed_images), Contradiction::NamesNothing("--allowed-images")),
+        (names_nothing(&args.client_names), NamesNothing("--client-names").into()),
         (share_a_port(args.listen, args.probes_listen), Contradiction::SamePort(args.listen)),
     ];
-    match contradictions.into_iter().find(|(found, _)| *found) {
-        Some((_, contradiction)) => Err(contradiction),
-        None => Ok(args.cluster.check(source == Certificates::SelfManaged)?),
+    if let Some((_, contradiction)) = contradictions.into_iter().find(|(found, _)| *found) {
+        return Err(contradiction);
     }
-}
-
-fn names_nothing(list: &[String]) -> bool {
-    !list.is_empty() && list.iter().all(|item| item.trim().is_empty())
+    args.rules.check()?;
+    Ok(args.cluster.check(source == Certificates::SelfManaged)?)
 }
 
 fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
@@ -280,10 +276,8 @@ fn plan(args: Args, beside: &Beside) -> Result<Plan, pki::CertsError> {
         audit_max_size,
         audit_max_files,
         audit_required,
-        allowed_images,
         enforcement,
-        deletion_protection,
-        loop_user,
+        rules,
         log_format: _,
         log_level: _,
     } = args;
@@ -298,8 +292,7 @@ fn plan(args: Args, beside: &Beside) -> Result<Plan, pki::CertsError> {
     };
     let clients = client_ca.map(|ca| Clients { ca, names: given(client_names) });
     let audited = if audit == Which::All { Audited::All } else { Audited::Rejections };
-    let loop_user = loop_user.or_else(|| beside.loop_user.clone());
-    let settings = Settings { allowed_images: given(allowed_images), deletion_protection, loop_user };
+    let settings = rules.settings(beside.loop_user.clone());
     let enforcement = match enforcement {
         Enforced::Deny => Enforcement::Deny,
         Enforced::Warn => Enforcement::Warn,
@@ -343,9 +336,4 @@ fn own_certificate(directory: &std::path::Path) -> Result<OwnCertificate, pki::C
     }
     let source = Source::Files { certificate: files.certificate.clone(), key: files.key.clone() };
     Ok((source, Some((files, done))))
-}
-
-/// `a,,b` and `a, b` are `a` and `b`.
-fn given(list: Vec<String>) -> Vec<String> {
-    list.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
 }

@@ -7,8 +7,9 @@ use super::super::join::{Join, clusters, join};
 use super::super::members::members;
 use super::super::pod::Pod;
 use super::super::render::selector;
-use super::super::status::{Condition, LastError, LastOperation, Snapshot, Status};
+use super::super::status::{Condition, Snapshot, Status};
 use super::super::supported::not_carried_out;
+use super::last::{last_errors, last_operation};
 use super::phase::Told;
 use super::roll::current_revision;
 use super::{End, Forming, Roll, Work, time};
@@ -17,7 +18,7 @@ use crate::member::{ClusterId, Volume};
 use crate::text::{escaped, shortened};
 
 /// Longest message, in characters: escaped, it stays below 8 KiB.
-const MESSAGE_MAX: usize = 2000;
+pub(super) const MESSAGE_MAX: usize = 2000;
 
 /// A condition's status, reason and message.
 struct Finding {
@@ -132,49 +133,6 @@ fn condition(kind: &str, found: &Finding, before: Option<&Condition>, now: &str)
         last_transition_time: since.unwrap_or_else(|| now.to_owned()),
         last_update_time: now.to_owned(),
     }
-}
-
-/// What the loop is at: whether every object stands as it should; how the members are is told by conditions.
-fn last_operation(facts: &Facts<'_>, work: &Work<'_>) -> LastOperation {
-    let (kind, what) =
-        if facts.etcd.is_terminating { ("Delete", "deletion") } else { ("Reconcile", "reconciliation") };
-    let (state, description) = match (work.problems.is_empty(), work.is_applied) {
-        (false, _) => ("Error", format!("{what} failed, and is tried again: see status.lastErrors")),
-        (true, true) => ("Succeeded", "every object stands as the spec wants it".to_owned()),
-        (true, false) => ("Processing", format!("{what} is in progress")),
-    };
-    let operation = LastOperation {
-        kind: kind.to_owned(),
-        state: state.to_owned(),
-        description,
-        run_id: format!("generation-{}", facts.etcd.generation),
-        last_update_time: String::new(),
-    };
-    // A time alone is no reason to write.
-    let before = facts.etcd.status.last_operation.as_ref();
-    let same = before
-        .filter(|before| LastOperation { last_update_time: String::new(), ..(*before).clone() } == operation);
-    let at = same.map_or_else(|| time(facts.now), |before| before.last_update_time.clone());
-    LastOperation { last_update_time: at, ..operation }
-}
-
-fn last_errors(facts: &Facts<'_>, work: &Work<'_>) -> Vec<LastError> {
-    let before = &facts.etcd.status.last_errors;
-    let mut errors = Vec::new();
-    for (code, description) in &work.problems {
-        let description = escaped(&shortened(description, MESSAGE_MAX));
-        let known = before.iter().find(|error| error.code == *code && error.description == description);
-        let fresh = || LastError {
-            code: code.clone(),
-            description: description.clone(),
-            observed_at: time(facts.now),
-        };
-        let error = known.cloned().unwrap_or_else(fresh);
-        if !errors.contains(&error) {
-            errors.push(error);
-        }
-    }
-    errors
 }
 
 /// A member is ready only as a voter that answers a linearizable read, so that one ready member proves quorum.

@@ -6,12 +6,14 @@
 //! | `roll` | which pod is replaced next |
 //! | `end` | what becomes of an Etcd that is deleted |
 //! | `conditions` | the status |
+//! | `last` | operation and errors in it |
 //! | `phase` | what it is going through, in one word |
 //! | `notes` | what is told as events |
 
 mod conditions;
 mod end;
 mod form;
+mod last;
 mod notes;
 mod phase;
 mod roll;

@@ -30,7 +30,10 @@ pub(super) fn neighbours(around: &Around<'_>, etcd: &Etcd, own: &BTreeSet<Cluste
     let ids: BTreeSet<String> = own.iter().map(ToString::to_string).collect();
     let mut names: BTreeSet<Named> = around.reporting(&ids, &etcd.uid).collect();
     names.extend(around.recorded(&ids));
-    names.extend(around.joining(&sources_of(etcd)));
+    let sources = sources_of(etcd);
+    if !sources.is_empty() {
+        names.extend(around.joining(&sources));
+    }
     names.remove(&(etcd.namespace.clone(), etcd.name.clone()));
     names.into_iter().filter_map(|name| around.neighbour(&name)).collect()
 }

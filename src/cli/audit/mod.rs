@@ -1,0 +1,67 @@
+//! `audit`: what the server's log says.
+
+mod list;
+mod replay;
+mod report;
+mod select;
+mod show;
+mod summary;
+mod table;
+
+use std::io;
+
+use clap::Subcommand;
+
+use super::Failure;
+
+/// A chapter of the help.
+const OUTPUT: &str = "Output";
+
+/// The flags of `audit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  etcd-warden audit list --since 2h audit.log
+  kubectl -n etcd-warden logs -l app.kubernetes.io/name=etcd-warden --tail=-1 | etcd-warden audit summary -
+  etcd-warden audit report --since 7d --html refused.html audit.log")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the records, newest last
+    List(list::Args),
+    /// Show one record whole: the manifest, and what is wrong with it
+    Show(show::Args),
+    /// Count the records by rule, namespace, user and time
+    Summary(summary::Args),
+    /// Write a page of HTML that says what was refused
+    Report(report::Args),
+    /// Judge the recorded reviews by the present rules: what would be decided otherwise
+    Replay(replay::Args),
+}
+
+/// Does what the arguments ask for.
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    match args.command {
+        Command::List(args) => list::run(&args),
+        Command::Show(args) => show::run(&args),
+        Command::Summary(args) => summary::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Replay(args) => replay::run(args),
+    }
+}
+
+/// What became of a write. Where the reader is gone (`| head`), nothing is left to do or to say.
+fn written<T>(result: io::Result<T>) -> Result<T, Failure> {
+    result.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Told(0),
+        _ => Failure::Failed(format!("can't write to standard output: {error}")),
+    })
+}
+
+/// A record or a document as YAML.
+fn yaml(value: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_saphyr::to_string(value).map_err(|error| Failure::Failed(format!("can't write YAML: {error}")))
+}
