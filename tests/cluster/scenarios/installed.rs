@@ -198,10 +198,15 @@ fn the_namespace_first_with_an_etcd_in_it(installed: &Installed, shop: &Namespac
     installed.bed.kubectl_with(&create, &etcd.to_string()).ok();
     installed.bed.kubectl(&["delete", "namespace", HOME, "--wait=false"]).ok();
     eventually(REMOVED, "the servers are gone", || installed.pods().is_empty());
-    remove(&installed.bed, "standalone");
-    // What the loop has made real waits for a loop, or for this.
+    // What the loop has made real waits for a loop, or for this; nobody is asked about it any more.
+    let registrations = "validatingwebhookconfiguration,mutatingwebhookconfiguration";
+    installed.kubectl(&["delete", registrations, "etcd-warden"]).ok();
     let free = r#"--patch={"metadata":{"finalizers":null}}"#;
-    installed.kubectl(&["patch", "etcd", "misplaced", "--type=merge", free]);
+    eventually(SOON, "the Etcd is freed", || {
+        let freed = installed.kubectl(&["patch", "etcd", "misplaced", "--type=merge", free]);
+        freed.status.success() || freed.stderr.contains("NotFound")
+    });
+    remove(&installed.bed, "standalone");
     eventually(REMOVED, "the namespace is gone", || {
         installed.bed.kubectl(&["get", "namespace", HOME]).stderr.contains("NotFound")
     });
