@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`etcd`] | the `Etcd` resource as it is read from JSON, and the names derived from it | nobody |
 //! | [`rules`] | the catalogue: pure functions from (old, new, settings) to violations and warnings | `etcd` |
-//! | [`audit`] | what was rejected: the record, the file that holds it, and the log read back | `text` |
+//! | [`audit`] | what was rejected: the record, the file that holds it, and the log read back | `text`, `manifest` |
 //! | [`admission`] | AdmissionReview in, AdmissionReview out | `rules`, `etcd`, `audit` |
 //! | [`kubernetes`] | the API server's client, and the watch cache of Etcds | `etcd`; of `admission` the lookup |
 //! | [`lease`] | leader election, for certificates and for a loop | `kubernetes` |
@@ -14,6 +14,7 @@
 //! | [`agent`] | the first process of a member's container: how it may start, and etcd as its child | `member`, `kubernetes` |
 //! | [`controller`] | the reconcile loop: the objects of an Etcd, and its status | `etcd`, `member`, `kubernetes`, `lease` |
 //! | [`manifest`] | files as kubectl reads them, with the place of every value | nobody |
+//! | [`lint`] | the rules without a server: what it would say of a text | `rules`, `admission`, `etcd`, `manifest`, `diagnostics` |
 //! | [`diagnostics`] | what was found in a text, for people and for CI systems | `manifest` |
 //! | [`telemetry`] | logs | nobody |
 //! | [`text`] | somebody else's text in our messages: escaped and shortened | nobody |
@@ -28,6 +29,7 @@ pub mod diagnostics;
 pub mod etcd;
 pub mod kubernetes;
 pub mod lease;
+pub mod lint;
 pub mod manifest;
 pub mod member;
 pub mod pki;

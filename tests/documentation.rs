@@ -16,6 +16,7 @@ mod tests {
     use std::sync::Arc;
 
     use etcd_warden::etcd::crd::{BOUNDS, Enforcement, TYPE_RULE, cel::validations};
+    use etcd_warden::lint::OWN;
     use etcd_warden::pki::managed;
     use etcd_warden::rules::{Group, RULES, WARNINGS, WarningCheck};
 
@@ -142,6 +143,16 @@ mod tests {
         assert!(installed == printed, "{FILE}: run BLESS=1 cargo test --test documentation");
     }
 
+    /// What only `lint` says.
+    #[test]
+    fn what_lint_says_is_documented() {
+        let mut table = String::from("| id | level | when |\n|---|---|---|\n");
+        for rule in OWN {
+            let _ = writeln!(table, "| `{}` | {} | {} |", rule.id, rule.level.name(), rule.summary);
+        }
+        check_part("docs/lint.md", "own", &table);
+    }
+
     #[test]
     fn the_readme_lists_the_rules_of_the_table() {
         check_part("README.md", "rules", &tables());
@@ -150,13 +161,16 @@ mod tests {
     #[test]
     fn ids_are_unique_and_read_alike() {
         let mut ids = BTreeSet::new();
-        for id in etcd_warden::rules::ids() {
+        for id in etcd_warden::rules::ids().chain(OWN.iter().map(|rule| rule.id)) {
             assert!(ids.insert(id), "{id} stands twice");
             let well_formed = id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
             assert!(well_formed && id.starts_with(|c: char| c.is_ascii_lowercase()), "{id}");
         }
-        for summary in
-            RULES.iter().map(|rule| rule.summary).chain(WARNINGS.iter().map(|warning| warning.summary))
+        for summary in RULES
+            .iter()
+            .map(|rule| rule.summary)
+            .chain(WARNINGS.iter().map(|warning| warning.summary))
+            .chain(OWN.iter().map(|rule| rule.summary))
         {
             assert!(summary.ends_with('.') && !summary.contains('|'), "{summary}");
         }

@@ -4,7 +4,9 @@ mod agent;
 mod audit;
 mod banner;
 mod cluster;
+mod colour;
 mod crd;
+mod lint;
 mod rules;
 mod serve;
 mod signals;
@@ -37,6 +39,8 @@ enum Command {
     Agent(Box<agent::Args>),
     /// Read the audit log: list, show, count, report, judge anew
     Audit(Box<audit::Args>),
+    /// Judge manifests in files, as the server would
+    Lint(lint::Args),
     /// Print the custom resource definition
     Crd(crd::Args),
 }
@@ -86,6 +90,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
         Command::Audit(args) => audit::run(*args),
+        Command::Lint(args) => lint::run(&args),
         Command::Crd(args) => crd::run(&args),
     };
     match done {

@@ -3,6 +3,9 @@
 //! [`text`] shows findings as a compiler does, the value underlined; the other modules write what CI systems read. All
 //! of somebody else's text is escaped on its way.
 
+pub mod github;
+pub mod json;
+pub mod sarif;
 mod sentence;
 mod source;
 #[cfg(test)]
@@ -56,16 +59,24 @@ impl Finding {
     /// What a rule says of a field: its message as the server answers it, with the rule's id at the end or without.
     pub fn of_field(level: Level, rule: &str, field: &str, message: &str, place: Location) -> Self {
         let Sentence { what, help } = Sentence::read(message, rule);
+        let message = if what == sentence::REQUIRED_VALUE { required(field, place) } else { what };
         Self {
             level,
             rule: rule.to_owned(),
-            message: what,
+            message,
             help,
             field: Some(field.to_owned()),
             object: None,
             place: Some(place),
         }
     }
+}
+
+/// What is said of a value that must be there.
+fn required(field: &str, place: Location) -> String {
+    let name = field.rsplit('.').next().unwrap_or(field);
+    let how = if place.missing { "missing" } else { "empty" };
+    format!("{}: \"{name}\" is {how}", sentence::REQUIRED_VALUE)
 }
 
 /// Findings of one text.

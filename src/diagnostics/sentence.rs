@@ -9,8 +9,13 @@ pub struct Sentence {
     pub help: Option<String>,
 }
 
+/// The rule whose messages say first what to do: `write a string; this is a number`.
+const TYPE_RULE: &str = "type";
+
 /// What a message begins with that says nothing but what to do.
 const REQUIRED: &str = "Required value: ";
+/// What is wrong then.
+pub(super) const REQUIRED_VALUE: &str = "Required value";
 
 impl Sentence {
     /// Takes apart a message as the server answers it, with the rule's id at its end or without. The catalogue puts
@@ -19,7 +24,12 @@ impl Sentence {
         let end = format!(" [{rule}]");
         let message = message.strip_suffix(end.as_str()).unwrap_or(message);
         if let Some(what_to_do) = message.strip_prefix(REQUIRED) {
-            return Self::new("Required value", Some(what_to_do));
+            return Self::new(REQUIRED_VALUE, Some(what_to_do));
+        }
+        if let Some((what, found)) = last_outside_quotes(message, ": write ").filter(|_| rule == TYPE_RULE)
+            && let Some((expected, found)) = last_outside_quotes(found, "; ")
+        {
+            return Self::new(&format!("{what}: {found}"), Some(&format!("write {expected}")));
         }
         match last_outside_quotes(message, ". ").or_else(|| last_outside_quotes(message, "; ")) {
             Some((what, help)) => Self::new(what, Some(help)),
@@ -64,6 +74,13 @@ fn lower_first(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_of_another_type_is_told_before_the_remedy() {
+        let read = Sentence::read("Invalid value: true: write a string; this is a boolean [type]", "type");
+        assert_eq!(read.what, "Invalid value: true: this is a boolean");
+        assert_eq!(read.help.as_deref(), Some("write a string"));
+    }
 
     #[test]
     fn what_to_do_is_told_apart() {

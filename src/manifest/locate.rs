@@ -37,6 +37,26 @@ impl<'d> Part<'d> {
         self.child.node.span
     }
 
+    /// What stands at a place of its file.
+    pub fn written(&self, span: Span) -> &'d str {
+        span.of(self.text)
+    }
+
+    /// Its own text, as it is written.
+    pub fn source(&self) -> &'d str {
+        self.span().of(self.text)
+    }
+
+    /// Whether it is `null`, or nothing at all.
+    pub fn value_is_null(&self) -> bool {
+        matches!(&self.child.node.content, Content::Scalar(serde_json::Value::Null))
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(&self) -> bool {
+        matches!(self.child.node.content, Content::List(_))
+    }
+
     /// A field of it.
     pub fn field(&self, name: &str) -> Option<Self> {
         self.child.node.field(name).map(|child| self.with(child))

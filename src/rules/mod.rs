@@ -33,7 +33,7 @@ pub use catalogue::{Check, Group, RULES, Rule};
 pub use change::Change;
 pub(crate) use image::Minor;
 pub use judge::{Request, Verdict, judge};
-pub use report::{Cause, Report, Violation, Warning};
+pub use report::{Cause, Given, Report, Violation, Warning};
 pub use settings::Settings;
 pub use view::{ADVERTISED, BOOTSTRAP, CLIENT_TLS, PEER_TLS, UrlAt, UrlPlace, View};
 pub use warnings::{CANONICAL_URL, MORE_WARNINGS, NOT_JUDGED, WARNINGS, WarningCheck, WarningRule};

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use crate::audit::Before;
 use crate::audit::query::{Entry, Evidence, Found, Newest, Recorded};
 use crate::cli::Failure;
+use crate::cli::colour::ColourArgs;
 use crate::diagnostics::text::{Style, annotated};
 use crate::diagnostics::{Finding, Level, Source};
 use crate::manifest;
@@ -34,6 +35,8 @@ pub(super) struct Args {
     /// How the record is printed
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     output: Output,
+    #[command(flatten)]
+    colour: ColourArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     for recorded in found.kept() {
         let text = match args.output {
-            Output::Text => text(recorded)?,
+            Output::Text => text(recorded, args.colour.stdout())?,
             Output::Json => String::from_utf8_lossy(recorded.line()).into_owned() + "\n",
             Output::Yaml => format!("---\n{}", document(recorded)?),
         };
@@ -89,13 +92,13 @@ fn one(asked: &str, uids: &[String]) -> Result<(), Failure> {
 }
 
 /// A record for people.
-fn text(recorded: &Recorded) -> Result<String, Failure> {
+fn text(recorded: &Recorded, style: Style) -> Result<String, Failure> {
     let (entry, Evidence { manifest, before }) = (&recorded.entry, recorded.evidence());
     let mut text = facts(entry);
     text += &block("Warnings", entry.warnings.iter().map(|warning| escaped(warning)));
     text += &block("Stored before", before.iter().flatten().map(stored));
     match manifest {
-        Some(manifest) => text = text + "Manifest:\n" + &underlined(&yaml(&manifest)?, entry) + "\n",
+        Some(manifest) => text = text + "Manifest:\n" + &underlined(&yaml(&manifest)?, entry, style) + "\n",
         None => text += &block("Violations", entry.violations.iter().map(sentence)),
     }
     if entry.violations_left_out > 0 {
@@ -106,7 +109,7 @@ fn text(recorded: &Recorded) -> Result<String, Failure> {
 }
 
 /// The manifest with what is wrong in it underlined; what has no place there comes before it.
-fn underlined(yaml: &str, entry: &Entry) -> String {
+fn underlined(yaml: &str, entry: &Entry, style: Style) -> String {
     let source = Source::new("manifest", yaml);
     let file = manifest::read(source.text());
     let Some(root) = file.documents.first().map(|document| document.root(source.text())) else {
@@ -119,7 +122,7 @@ fn underlined(yaml: &str, entry: &Entry) -> String {
             Finding::of_field(Level::Error, rule, field, message, root.at_field(field))
         })
         .collect();
-    annotated(&source, &findings, Style::Plain)
+    annotated(&source, &findings, style)
 }
 
 /// As kubectl shows it: the message ends with the rule's id.
