@@ -7,18 +7,19 @@ use clap::ValueEnum;
 /// The flag of every command that prints in colours.
 #[derive(Debug, clap::Args)]
 pub(super) struct ColourArgs {
-    /// When colours are used; auto: on a terminal, unless `NO_COLOR` is set
-    #[arg(long = "color", value_name = "WHEN", default_value = "auto", hide_possible_values = false)]
+    #[arg(
+        long = "color",
+        value_name = "WHEN",
+        default_value = "auto",
+        help = "When colours are used; auto: on a terminal, unless NO_COLOR is set"
+    )]
     when: When,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// On a terminal, unless `NO_COLOR` is set
     Auto,
-    /// Always
     Always,
-    /// Never
     Never,
 }
 
