@@ -20,7 +20,7 @@ use super::run::{Agent, Next};
 /// An add takes less, mostly.
 const TURN: Duration = Duration::from_millis(300);
 /// Ends of a learner's etcd in a row after which its data is copied anew.
-const ENDS_MAX: u32 = 5;
+const ENDS_MAX: u32 = 3;
 
 impl Agent {
     /// Asks to be added, where what etcd would not check in time is in order.
