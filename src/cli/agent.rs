@@ -47,7 +47,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// A join in which nothing moves for so long is begun anew
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     stalled_after: u64,
     /// Name of the pod
     #[arg(long, env = "POD_NAME", value_name = "NAME", required_unless_present = "copy_to")]
