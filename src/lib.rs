@@ -14,6 +14,9 @@
 //! | [`agent`] | the first process of a member's container: how it may start, and etcd as its child | `member`, `kubernetes` |
 //! | [`controller`] | the reconcile loop: the objects of an Etcd, and its status | `etcd`, `member`, `kubernetes`, `lease` |
 //! | [`overview`] | how an Etcd is, for a person: its members, who waits for what, votes, events | `controller`, `member` |
+//! | [`manifest`] | files as kubectl reads them, with the place of every value | nobody |
+//! | [`lint`] | the rules without a server: what it would say of a text | `rules`, `admission`, `etcd`, `manifest`, `diagnostics` |
+//! | [`diagnostics`] | what was found in a text, for people and for CI systems | `manifest` |
 //! | [`telemetry`] | logs | nobody |
 //! | [`text`] | somebody else's text in our messages: escaped and shortened | nobody |
 //! | [`cli`] | one file a command | all |
@@ -23,9 +26,12 @@ pub mod agent;
 pub mod audit;
 pub mod cli;
 pub mod controller;
+pub mod diagnostics;
 pub mod etcd;
 pub mod kubernetes;
 pub mod lease;
+pub mod lint;
+pub mod manifest;
 pub mod member;
 pub mod overview;
 pub mod pki;

@@ -24,6 +24,16 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
+/// Text with one character in the place of each that [`escaped`] escapes, for whole lines, in which columns count.
+/// Tabs stay, and line breaks, which become single characters.
+pub fn replaced(text: &str) -> String {
+    let keep = |character| matches!(character, '\n' | '\t') || !is_unsafe(character);
+    let text = text.replace("\r\n", "\n");
+    text.chars()
+        .map(|character| if keep(character) { character } else { char::REPLACEMENT_CHARACTER })
+        .collect()
+}
+
 /// Characters that a terminal, a log or an HTTP header takes for something else than text.
 fn is_unsafe(character: char) -> bool {
     character.is_control()
@@ -56,6 +66,11 @@ mod tests {
         assert_eq!(shortened("abcde", 5), "abcde");
         assert_eq!(shortened("äöüäöü", 3), "ä…ü");
         assert_eq!(shortened("abc", 1), "…");
+    }
+
+    #[test]
+    fn lines_keep_their_columns() {
+        assert_eq!(replaced("a\u{1b}[31m\tb\r\n\u{202e}c\n"), "a\u{fffd}[31m\tb\n\u{fffd}c\n");
     }
 
     #[test]

@@ -8,60 +8,57 @@
 mod support;
 
 #[cfg(test)]
+#[path = "support/generated.rs"]
+mod generated;
+
+#[cfg(test)]
+#[path = "support/examples.rs"]
+mod examples;
+
+#[cfg(test)]
+#[path = "support/pages.rs"]
+mod pages;
+
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::fmt::Write;
     use std::fs;
-    use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
     use etcd_warden::etcd::crd::{BOUNDS, Enforcement, TYPE_RULE, cel::validations};
+    use etcd_warden::lint::OWN;
     use etcd_warden::pki::managed;
-    use etcd_warden::rules::{Group, RULES, WARNINGS, WarningCheck};
+    use etcd_warden::rules::{Group, RULES, WARNINGS};
 
     use etcd_warden::{controller, kubernetes, lease};
 
+    use super::generated::{blesses, check_part, path};
     use super::support::{client, start};
-
-    const GROUPS: [Group; 4] = [Group::Joining, Group::Life, Group::Object, Group::Status];
-
-    fn path(file: &str) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
-    }
 
     /// The rules of a chapter, then its warnings, as tables.
     fn tables() -> String {
         let mut text = String::new();
-        for group in GROUPS {
+        for group in Group::ALL {
             let _ = write!(text, "### {}\n\n| rule | runs on | demands |\n|---|---|---|\n", group.title());
             for rule in RULES.iter().filter(|rule| rule.group == group) {
-                let _ = writeln!(text, "| `{}` | {} | {} |", rule.id, rule.runs(), rule.summary);
+                let _ = writeln!(text, "| {} | {} | {} |", linked(rule.id), rule.runs(), rule.summary);
             }
             let warnings: Vec<_> = WARNINGS.iter().filter(|warning| warning.group == group).collect();
             if !warnings.is_empty() {
                 text.push_str("\n| warning | given on | when |\n|---|---|---|\n");
             }
             for warning in warnings {
-                let _ = writeln!(
-                    text,
-                    "| `{}` | {} | {} |",
-                    warning.id,
-                    given_on(warning.check),
-                    warning.summary
-                );
+                let _ =
+                    writeln!(text, "| {} | {} | {} |", linked(warning.id), warning.runs(), warning.summary);
             }
             text.push('\n');
         }
         text
     }
 
-    fn given_on(check: WarningCheck) -> &'static str {
-        match check {
-            WarningCheck::Object(_) => "CREATE, UPDATE",
-            WarningCheck::Changed(_) => "UPDATE",
-            WarningCheck::Deleted(_) => "DELETE",
-            WarningCheck::Elsewhere => "any",
-        }
+    fn linked(id: &str) -> String {
+        format!("[`{id}`](docs/rules/{id}.md)")
     }
 
     /// Where each rule is enforced, as a table.
@@ -69,7 +66,7 @@ mod tests {
         let mut text =
             String::from("| rule | full | structural | not seen by the CRD |\n|---|---|---|---|\n");
         for rule in RULES {
-            let by = Enforcement::of(rule.id);
+            let (id, by) = (rule.id, Enforcement::of(rule.id));
             let full = match (by.schema, by.cel) {
                 (true, true) => "schema, CEL",
                 (true, false) => "schema",
@@ -83,8 +80,7 @@ mod tests {
             };
             let _ = writeln!(
                 text,
-                "| `{}` | {full} | {structural} | {} |",
-                rule.id,
+                "| [`{id}`]({id}.md) | {full} | {structural} | {} |",
                 rule.beyond_crd.unwrap_or_default()
             );
         }
@@ -110,22 +106,6 @@ mod tests {
         }
     }
 
-    /// The part of a file between two marks, which is generated.
-    fn check_part(file: &str, name: &str, generated: &str) {
-        let (begin, end) = (format!("<!-- {name}: generated -->\n"), format!("<!-- {name}: end -->"));
-        let text = fs::read_to_string(path(file)).unwrap();
-        let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{file} has no {begin}"));
-        let (part, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{file} has no {end}"));
-        if std::env::var_os("BLESS").is_some() {
-            fs::write(path(file), format!("{before}{begin}{generated}{end}{after}")).unwrap();
-            return;
-        }
-        assert_eq!(
-            part, generated,
-            "{file}: run BLESS=1 cargo test --test documentation, and read the difference"
-        );
-    }
-
     /// The definition that the manifests install is the one that the program prints.
     #[test]
     fn the_manifests_hold_the_present_definition() {
@@ -135,11 +115,21 @@ mod tests {
             std::process::Command::new(env!("CARGO_BIN_EXE_etcd-warden")).args(command).output().unwrap();
         let head = format!("# Made by: etcd-warden {}\n", command.join(" "));
         let printed = head + &String::from_utf8(output.stdout).unwrap();
-        if std::env::var_os("BLESS").is_some() {
+        if blesses() {
             fs::write(path(FILE), &printed).unwrap();
         }
         let installed = fs::read_to_string(path(FILE)).unwrap();
         assert!(installed == printed, "{FILE}: run BLESS=1 cargo test --test documentation");
+    }
+
+    /// What only `lint` says.
+    #[test]
+    fn what_lint_says_is_documented() {
+        let mut table = String::from("| id | level | when |\n|---|---|---|\n");
+        for rule in OWN {
+            let _ = writeln!(table, "| `{}` | {} | {} |", rule.id, rule.level.name(), rule.summary);
+        }
+        check_part("docs/lint.md", "own", &table);
     }
 
     #[test]
@@ -150,13 +140,16 @@ mod tests {
     #[test]
     fn ids_are_unique_and_read_alike() {
         let mut ids = BTreeSet::new();
-        for id in etcd_warden::rules::ids() {
+        for id in etcd_warden::rules::ids().chain(OWN.iter().map(|rule| rule.id)) {
             assert!(ids.insert(id), "{id} stands twice");
             let well_formed = id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
             assert!(well_formed && id.starts_with(|c: char| c.is_ascii_lowercase()), "{id}");
         }
-        for summary in
-            RULES.iter().map(|rule| rule.summary).chain(WARNINGS.iter().map(|warning| warning.summary))
+        for summary in RULES
+            .iter()
+            .map(|rule| rule.summary)
+            .chain(WARNINGS.iter().map(|warning| warning.summary))
+            .chain(OWN.iter().map(|rule| rule.summary))
         {
             assert!(summary.ends_with('.') && !summary.contains('|'), "{summary}");
         }
@@ -182,6 +175,36 @@ mod tests {
             std::process::Command::new(env!("CARGO_BIN_EXE_etcd-warden")).args(["serve", "--help"]).output();
         let help = String::from_utf8(help.unwrap().stdout).unwrap();
         check_part("README.md", "flags", &format!("```text\n{}```\n", trimmed(&help)));
+    }
+
+    /// What bash offers behind these words, the last of which is being typed, with the line of the README; nothing
+    /// without bash.
+    fn completed(words: &[&str]) -> Option<Vec<String>> {
+        let ask = r#"source <("$0" completions bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+            function=$(complete -p etcd-warden | sed 's/.* -F \([^ ]*\) .*/\1/')
+            "$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            printf '%s\n' "${COMPREPLY[@]}""#;
+        let mut bash = std::process::Command::new("bash");
+        let Ok(output) = bash.args(["-c", ask, env!("CARGO_BIN_EXE_etcd-warden")]).args(words).output()
+        else {
+            println!("no bash here: what it completes is not tried");
+            return None;
+        };
+        Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn bash_completes_commands_ids_flags_and_their_values() {
+        for (words, expected) in [
+            (&["etcd-warden", "expl"][..], "explain"),
+            (&["etcd-warden", "explain", "bootstrap-peer-url-s"], "bootstrap-peer-url-scheme"),
+            (&["etcd-warden", "serve", "--tls-"], "--tls-cert"),
+            (&["etcd-warden", "crd", "--validation", "str"], "structural"),
+        ] {
+            if let Some(offered) = completed(words) {
+                assert!(offered.iter().any(|word| word == expected), "{words:?}: {offered:?}");
+            }
+        }
     }
 
     /// The answers in the README are what the server says.

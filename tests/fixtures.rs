@@ -23,11 +23,12 @@ mod tests {
     use super::support::start;
 
     /// Folders that are about no rule or warning of their own.
-    const FOLDERS_OF_NO_RULE: [&str; 7] = [
+    const FOLDERS_OF_NO_RULE: [&str; 8] = [
         "deletion-protected-by-flag",
         "enforcement-warn",
         "malformed",
         "malformed-at-mutate",
+        "manifests",
         "mutate",
         "odd",
         "wrong-registration",

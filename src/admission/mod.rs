@@ -13,6 +13,7 @@ mod policy;
 mod review;
 mod stored;
 
+pub use mutate::{Mutation, mutate};
 pub use outcome::{Facts, Outcome, review, timed_out};
 pub use patch::{NotThere, Operation};
 pub use policy::{Audited, Enforcement, Policy};

@@ -4,17 +4,17 @@ use super::patch::{Operation, pointer};
 use crate::etcd::{Bootstrap, Etcd, EtcdConfig, Slot, Text};
 use crate::rules::{Address, AddressValue, CANONICAL_URL, Warning, canonical};
 use crate::text::{quoted, shortened};
-use jsonptr::Token;
+use jsonptr::{Pointer, Token};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// What mutation does to an object.
 #[derive(Debug, Default)]
-pub(super) struct Mutation {
+pub struct Mutation {
     /// Changes, in an order in which they can be applied one after the other.
-    pub(super) patch: Vec<Operation>,
+    pub patch: Vec<Operation>,
     /// One for each URL that is written otherwise.
-    pub(super) warnings: Vec<Warning>,
+    pub warnings: Vec<Warning>,
     /// Whether there is something stored already.
     is_update: bool,
 }
@@ -37,7 +37,7 @@ struct List<'t> {
 }
 
 /// Mutates an object: on UPDATE `old` is what is stored. The object is changed as the patch would.
-pub(super) fn mutate(new: &mut Etcd<'_>, old: Option<&Etcd<'_>>) -> Mutation {
+pub fn mutate(new: &mut Etcd<'_>, old: Option<&Etcd<'_>>) -> Mutation {
     let mut mutation = Mutation { is_update: old.is_some(), ..Mutation::default() };
     let old = old.and_then(|old| old.spec.get()).and_then(|spec| spec.etcd.get());
     if let Some(config) = new.spec.get_mut().and_then(|spec| spec.etcd.get_mut())
@@ -110,7 +110,7 @@ impl Mutation {
             let Some(text) = url.text() else { continue };
             let written = settled(text, stored, &by_address);
             if let Some(written) = &written {
-                self.warn(text, written);
+                self.warn(text, written, &list.path(index));
             }
             let is_new = kept.insert(written.clone().unwrap_or_else(|| text.to_owned()));
             if self.is_update && list.is_set && !is_new {
@@ -127,11 +127,21 @@ impl Mutation {
         }
     }
 
-    fn warn(&mut self, from: &str, written: &str) {
+    fn warn(&mut self, from: &str, written: &str, place: &Pointer) {
         let shown = |text: &str| quoted(&shortened(text, SPELLING_MAX));
         let sentence = format!("{} is stored as {}", shown(from), shown(written));
-        self.warnings.push(Warning::new(CANONICAL_URL, sentence));
+        self.warnings.push(Warning::new(CANONICAL_URL, sentence).at(field(place)));
     }
+}
+
+/// A place in a list, which the pointers here are, as a field path.
+fn field(place: &Pointer) -> String {
+    let tokens = place.tokens().map(|token| token.decoded().into_owned());
+    tokens.fold(String::new(), |path, token| match token.parse::<usize>() {
+        Ok(index) => format!("{path}[{index}]"),
+        Err(_) if path.is_empty() => token,
+        Err(_) => format!("{path}.{token}"),
+    })
 }
 
 impl List<'_> {

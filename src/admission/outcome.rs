@@ -29,6 +29,8 @@ pub struct Outcome {
     pub facts: Facts,
     /// The audit record, without time and duration; only where `audited` asked for it.
     pub record: Option<Box<Record>>,
+    /// Every warning, also those that the answer has no room for.
+    pub warnings: Vec<Warning>,
 }
 
 /// What a review was about. Every string is from a closed set, or is for the log only.
@@ -243,7 +245,7 @@ impl Judged {
         let facts = about.facts(decision, answer.code(), rule_ids(&self.violations), &warnings);
         let wanted = policy.audited == Audited::All || decision != Decision::Allowed;
         let record = wanted.then(|| Box::new(self.record(about, body, decision, &warnings)));
-        Outcome { body: answered, facts, record }
+        Outcome { body: answered, facts, record, warnings }
     }
 
     fn decision(&self, stage: Stage, enforcement: Enforcement) -> Decision {

@@ -26,45 +26,58 @@ use super::signals::Signals;
 
 /// The flags of `agent`.
 #[derive(Debug, clap::Args)]
-#[command(next_line_help = true)]
+#[command(
+    next_line_help = true,
+    after_help = "\
+Examples:
+  etcd-warden agent --copy-to /warden/etcd-warden
+  etcd-warden agent --etcd-name c2 --service-endpoints http://c2-client.prod.svc:2379
+
+The loop renders both into the pods that it makes."
+)]
 pub(super) struct Args {
     /// Copy this program to FILE, whole or not at all, and end: how it gets into a container without it
-    #[arg(long, value_name = "FILE", exclusive = true)]
+    #[arg(long, help_heading = INSTALLATION, value_name = "FILE", exclusive = true)]
     copy_to: Option<PathBuf>,
     /// Name of the Etcd whose member this is
-    #[arg(long, value_name = "NAME", required_unless_present = "copy_to")]
+    #[arg(long, help_heading = MEMBER, value_name = "NAME", required_unless_present = "copy_to")]
     etcd_name: Option<String>,
     /// Where the cluster answers clients: the client Service, then the source's endpoints
-    #[arg(long, value_name = "URL,…", value_delimiter = ',', required_unless_present = "copy_to")]
+    #[arg(long, help_heading = MEMBER, value_name = "URL,…", value_delimiter = ',', required_unless_present = "copy_to")]
     service_endpoints: Vec<String>,
     /// Where the member's volume is mounted
-    #[arg(long, value_name = "DIRECTORY", default_value = "/var/etcd/data")]
+    #[arg(long, help_heading = MEMBER, value_name = "DIRECTORY", default_value = "/var/etcd/data")]
     data_dir: PathBuf,
     /// Address that is listened on [default: all of this machine]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, help_heading = MEMBER, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
     /// Cluster [default: the one that this is a pod of]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = POD, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// A join in which nothing moves for so long is begun anew
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     stalled_after: u64,
     /// Name of the pod
-    #[arg(long, env = "POD_NAME", value_name = "NAME", required_unless_present = "copy_to")]
+    #[arg(long, help_heading = POD, env = "POD_NAME", value_name = "NAME", required_unless_present = "copy_to")]
     pod_name: Option<String>,
     /// Its namespace
-    #[arg(long, env = "POD_NAMESPACE", value_name = "NAME", required_unless_present = "copy_to")]
+    #[arg(long, help_heading = POD, env = "POD_NAMESPACE", value_name = "NAME", required_unless_present = "copy_to")]
     pod_namespace: Option<String>,
     /// Its UID
-    #[arg(long, env = "POD_UID", value_name = "UID", required_unless_present = "copy_to")]
+    #[arg(long, help_heading = POD, env = "POD_UID", value_name = "UID", required_unless_present = "copy_to")]
     pod_uid: Option<String>,
     /// How log lines look; etcd's own are passed through as they are
-    #[arg(long, value_name = "FORMAT", default_value = "auto", hide_possible_values = true)]
+    #[arg(long, help_heading = LOGS, value_name = "FORMAT", default_value = "auto", hide_possible_values = true)]
     log_format: Format,
     /// What is logged, such as debug
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    #[arg(long, help_heading = LOGS, value_name = "LEVEL", default_value = "info")]
     log_level: String,
 }
+
+const INSTALLATION: &str = "Installation";
+const MEMBER: &str = "Member";
+const POD: &str = "Pod and cluster";
+const LOGS: &str = "Logs";
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     if let Some(path) = &args.copy_to {

@@ -1,9 +1,9 @@
 //! `crd`: prints the custom resource definition.
 
 use super::Failure;
+use super::output::print_as_is;
 use crate::etcd::crd::{self, Strength};
 use clap::ValueEnum;
-use std::io::Write;
 
 /// The flags of `crd`.
 #[derive(Debug, clap::Args)]
@@ -30,11 +30,7 @@ enum Validation {
 
 /// Prints it on standard output, as YAML.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let text = yaml(args).map_err(Failure::Failed)?;
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::Failed(format!("can't write to standard output: {error}")))
+    print_as_is(yaml(args).map_err(Failure::Failed)?.as_bytes())
 }
 
 fn yaml(args: &Args) -> Result<String, String> {

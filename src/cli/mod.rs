@@ -3,7 +3,12 @@
 mod agent;
 mod banner;
 mod cluster;
+mod completions;
 mod crd;
+mod explain;
+mod lint;
+mod man;
+mod output;
 mod serve;
 mod signals;
 mod status;
@@ -17,12 +22,26 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 /// Width of the help: it fits a terminal of 100 columns, and a page.
 const HELP_WIDTH: usize = 98;
 
+/// The program's name.
+const NAME: &str = "etcd-warden";
+
 /// The release and, where it is known, the commit, as `build.rs` found them.
 const VERSION: &str = env!("ETCD_WARDEN_VERSION");
 
 /// Keeps etcd clusters on Kubernetes from being broken by the manifests that describe them.
 #[derive(Debug, Parser)]
-#[command(name = "etcd-warden", version = VERSION, max_term_width = HELP_WIDTH, subcommand_required = true)]
+#[command(
+    name = NAME,
+    version = VERSION,
+    max_term_width = HELP_WIDTH,
+    subcommand_required = true,
+    after_help = "\
+Examples:
+  etcd-warden                                         a server to try, on 127.0.0.1:9443
+  etcd-warden explain                                 the rules that it holds manifests to
+  etcd-warden crd | kubectl apply --server-side -f -
+  etcd-warden help serve                              the flags of a command"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -36,8 +55,16 @@ enum Command {
     Agent(Box<agent::Args>),
     /// Show an Etcd: its members, who waits for what, votes and events
     Status(status::Args),
+    /// Judge manifests in files, as the server would
+    Lint(lint::Args),
     /// Print the custom resource definition
     Crd(crd::Args),
+    /// Say why a rule is there, what it spares, and how to mend what it refuses
+    Explain(explain::Args),
+    /// Print a shell's completions
+    Completions(completions::Args),
+    /// Print the manual page, or write those of all commands
+    Man(man::Args),
 }
 
 /// Why a command ended otherwise than well.
@@ -49,6 +76,9 @@ enum Failure {
     /// What the flags ask for can't be done: exit status 1.
     #[error("{0}")]
     Failed(String),
+    /// What is wrong was said already: this exit status.
+    #[error("exit status {0}")]
+    Told(u8),
     /// Ended at once by a second signal of this number: exit status 128 and that number.
     #[error("ended at once by a second signal; requests in flight are lost")]
     Signal(u8),
@@ -59,6 +89,7 @@ impl Failure {
         match self {
             Self::Usage(_) => 2,
             Self::Failed(_) => 1,
+            Self::Told(status) => *status,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -78,12 +109,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
         Command::Status(args) => status::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Crd(args) => crd::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            print_error(&failure);
+            if !matches!(failure, Failure::Told(_)) {
+                print_error(&failure);
+            }
             ExitCode::from(failure.status())
         }
     }
@@ -162,13 +199,48 @@ mod tests {
         assert!(commit.is_empty() || in_brackets.is_some_and(|commit| commit.len() >= 7), "{version}");
     }
 
+    /// The words after the program's name, for the program itself and for every command below it.
+    fn commands(command: &clap::Command, path: &[String], found: &mut Vec<Vec<String>>) {
+        found.push(path.to_vec());
+        for below in command.get_subcommands() {
+            commands(below, &[path, &[below.get_name().to_owned()]].concat(), found);
+        }
+    }
+
+    fn every_command() -> Vec<Vec<String>> {
+        let mut found = Vec::new();
+        commands(&Cli::command(), &[], &mut found);
+        found
+    }
+
     #[test]
-    fn help_fits_a_hundred_columns() {
-        let error = parse(arguments("etcd-warden serve --help")).unwrap_err();
-        let help = error.to_string();
-        assert!(help.contains("--listen"), "{help}");
-        for line in help.lines() {
-            assert!(line.chars().count() < 100, "{line}");
+    fn the_help_of_every_command_fits_and_shows_examples() {
+        assert!(every_command().len() > 5);
+        for path in every_command() {
+            for flag in ["--help", "-h"] {
+                let words = [NAME].into_iter().chain(path.iter().map(String::as_str)).chain([flag]);
+                let help = parse(words.map(OsString::from).collect()).unwrap_err().to_string();
+                let examples = help.split_once("\nExamples:\n  ").map_or("", |(_, examples)| examples);
+                let named = [&[NAME.to_owned()], path.get(..1).unwrap_or_default()].concat().join(" ");
+                assert!(examples.contains(&named), "{path:?} {flag}: {help}");
+                for line in help.lines() {
+                    assert!(line.chars().count() < 100, "{path:?} {flag}: {line}");
+                }
+            }
+        }
+    }
+
+    /// More flags than fit a glance stand under headings.
+    #[test]
+    fn many_flags_are_grouped() {
+        const GLANCE: usize = 6;
+        for path in every_command() {
+            let root = Cli::command();
+            let command = path.iter().fold(&root, |command, name| command.find_subcommand(name).unwrap());
+            let flags: Vec<_> = command.get_opts().collect();
+            for flag in flags.iter().filter(|_| flags.len() > GLANCE) {
+                assert!(flag.get_help_heading().is_some(), "{path:?}: {}", flag.get_id());
+            }
         }
     }
 }

@@ -25,7 +25,15 @@ use super::values::{at_least_one, bytes, duration};
 #[derive(Debug, clap::Args)]
 #[command(
     next_line_help = true,
-    after_help = "Every flag has a variable: --listen is ETCD_WARDEN_LISTEN, and so on.\nA flag comes before its variable; an empty variable counts as not set."
+    after_help = "\
+Examples:
+  etcd-warden serve
+  etcd-warden serve --listen '[::]:9443' --tls-cert tls.crt --tls-key tls.key
+  etcd-warden serve --certificates self-managed --kubeconfig ~/.kube/config
+  etcd-warden serve --enforcement warn --audit all --audit-log /var/log/etcd-warden.jsonl
+
+Every flag has a variable: --listen is ETCD_WARDEN_LISTEN, and so on.
+A flag comes before its variable; an empty variable counts as not set."
 )]
 pub(super) struct Args {
     /// Address for HTTPS (/validate, /mutate)

@@ -1,10 +1,11 @@
 //! `status`: how an Etcd is, as a person wants to see it.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -15,6 +16,7 @@ use kube::api::ListParams;
 use kube::core::DynamicObject;
 
 use super::Failure;
+use super::output::{ColorArgs, print_as_is};
 use super::values::duration;
 use crate::controller::{Etcd, Pod, etcds, render};
 use crate::etcd::KIND;
@@ -42,6 +44,8 @@ pub(super) struct Args {
     /// As text, or as JSON: one document, with --watch one line a change
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Output,
+    #[command(flatten)]
+    color: ColorArgs,
     /// File that says which cluster, and as whom [default: those of KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -169,6 +173,7 @@ struct Screen {
     output: Output,
     watch: bool,
     is_terminal: bool,
+    color: bool,
     shown: Vec<Line>,
     json: String,
 }
@@ -176,19 +181,27 @@ struct Screen {
 impl Screen {
     fn of(args: &Args) -> Self {
         let is_terminal = std::io::stdout().is_terminal();
-        Self { output: args.output, watch: args.watch, is_terminal, shown: Vec::new(), json: String::new() }
+        let color = args.color.on_stdout();
+        Self {
+            output: args.output,
+            watch: args.watch,
+            is_terminal,
+            color,
+            shown: Vec::new(),
+            json: String::new(),
+        }
     }
 
     fn show(&mut self, overview: &Overview) -> Result<(), Failure> {
         let text = match self.output {
             Output::Json => self.as_json(overview)?,
             Output::Text if self.watch && self.is_terminal => {
-                redrawn(&lines(overview, Ages::At(Timestamp::now())))
+                redrawn(&lines(overview, Ages::At(Timestamp::now())), self.color)
             }
             Output::Text if self.watch => self.what_is_new(lines(overview, Ages::Without)),
-            Output::Text => joined(&lines(overview, Ages::At(Timestamp::now())), self.is_terminal),
+            Output::Text => joined(&lines(overview, Ages::At(Timestamp::now())), self.color),
         };
-        print(&text)
+        print_as_is(text.as_bytes())
     }
 
     fn as_json(&mut self, overview: &Overview) -> Result<String, Failure> {
@@ -207,22 +220,22 @@ impl Screen {
             now.iter().filter(|line| is_first || !self.shown.contains(line)).cloned().collect();
         self.shown = now;
         if is_first || new.is_empty() {
-            return joined(&new, false);
+            return joined(&new, self.color);
         }
-        format!("\n{}\n{}", time(), joined(&new, false))
+        format!("\n{}\n{}", time(), joined(&new, self.color))
     }
 
     fn trouble(&self, error: &str) -> Result<(), Failure> {
         match self.output {
             Output::Json => Ok(()),
-            Output::Text => print(&format!("\n{} {error}; asked again\n", time())),
+            Output::Text => print_as_is(format!("\n{} {error}; asked again\n", time()).as_bytes()),
         }
     }
 
     fn end(&self, last: &str) -> Result<(), Failure> {
         match self.output {
             Output::Json => Ok(()),
-            Output::Text => print(&format!("\n{} {last}\n", time())),
+            Output::Text => print_as_is(format!("\n{} {last}\n", time()).as_bytes()),
         }
     }
 }
@@ -232,32 +245,25 @@ fn time() -> String {
 }
 
 /// From the terminal's first line on, each line's rest and what is below it cleared: nothing flickers.
-fn redrawn(lines: &[Line]) -> String {
+fn redrawn(lines: &[Line], with_colours: bool) -> String {
     let mut text = String::from("\u{1b}[H");
     for line in lines {
-        let _ = write!(text, "{}\u{1b}[K\r\n", coloured(line));
+        let _ = write!(text, "{}\u{1b}[K\r\n", shown(line, with_colours));
     }
     text + "\u{1b}[J"
 }
 
 fn joined(lines: &[Line], with_colours: bool) -> String {
-    lines.iter().map(|line| if with_colours { coloured(line) } else { line.text.clone() } + "\n").collect()
+    lines.iter().map(|line| shown(line, with_colours) + "\n").collect()
 }
 
-fn coloured(line: &Line) -> String {
+fn shown(line: &Line, with_colours: bool) -> String {
     let style = match line.mark {
-        Mark::Plain => return line.text.clone(),
-        Mark::Title => "1",
-        Mark::Good => "32",
-        Mark::Bad => "31",
-        Mark::Waiting => "33",
+        Mark::Title => Style::new().bold(),
+        Mark::Good => AnsiColor::Green.on_default(),
+        Mark::Bad => AnsiColor::Red.on_default(),
+        Mark::Waiting => AnsiColor::Yellow.on_default(),
+        Mark::Plain => Style::new(),
     };
-    format!("\u{1b}[{style}m{}\u{1b}[0m", line.text)
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::Failed(format!("can't write to standard output: {error}")))
+    if with_colours { format!("{style}{}{style:#}", line.text) } else { line.text.clone() }
 }

@@ -24,6 +24,8 @@ pub struct Rule {
     pub summary: &'static str,
     /// What the CRD alone can't see of it, and why: half a sentence; nothing where the CRD says it all.
     pub beyond_crd: Option<&'static str>,
+    /// What explains it, in Markdown: `docs/rules/<id>.md`.
+    pub page: &'static str,
 }
 
 /// What a rule looks at, and the function that looks.
@@ -60,6 +62,9 @@ pub enum Group {
 }
 
 impl Group {
+    /// All of them, in the order in which the documentation has them.
+    pub const ALL: [Self; 4] = [Self::Joining, Self::Life, Self::Object, Self::Status];
+
     /// The chapter's title.
     pub const fn title(self) -> &'static str {
         match self {
@@ -92,8 +97,19 @@ impl Rule {
     }
 }
 
-const fn rule(id: &'static str, group: Group, checks: &'static [Check], summary: &'static str) -> Rule {
-    Rule { id, group, checks, scale: false, summary, beyond_crd: None }
+/// A row of the table. A rule whose page isn't there doesn't compile.
+macro_rules! rule {
+    ($id:literal, $group:expr, $checks:expr, $summary:literal $(,)?) => {
+        Rule {
+            id: $id,
+            group: $group,
+            checks: $checks,
+            scale: false,
+            summary: $summary,
+            beyond_crd: None,
+            page: page!($id),
+        }
+    };
 }
 
 const fn on_scale_too(rule: Rule) -> Rule {
@@ -110,71 +126,71 @@ use Group::{Joining, Life, Object as Rest, Status as OfStatus};
 
 /// Every rule, in the order in which the documentation lists them.
 pub const RULES: &[Rule] = &[
-    on_scale_too(rule("type", Rest, &[Object(object::type_)], "A value has its field's JSON type.")),
-    rule("required", Rest, &[Object(object::required)], "`spec`, `spec.etcd` and `spec.backup` are there."),
-    rule(
+    on_scale_too(rule!("type", Rest, &[Object(object::type_)], "A value has its field's JSON type.")),
+    rule!("required", Rest, &[Object(object::required)], "`spec`, `spec.etcd` and `spec.backup` are there."),
+    rule!(
         "bootstrap-create-only",
         Joining,
         &[Frozen(freeze::bootstrap_create_only)],
         "An existing cluster is named when the Etcd is created, never later.",
     ),
-    rule(
+    rule!(
         "bootstrap-frozen",
         Joining,
         &[Frozen(freeze::bootstrap_frozen)],
         "Until the join is complete, `members` and `clientEndpoints` stay what they are.",
     ),
-    rule(
+    rule!(
         "bootstrap-no-removal",
         Joining,
         &[Frozen(freeze::bootstrap_no_removal)],
         "Until the join is complete, the existing cluster is neither removed nor emptied.",
     ),
-    rule("bootstrap-members", Joining, &[Object(source::bootstrap_members)], "1 to 10 source members."),
-    rule(
+    rule!("bootstrap-members", Joining, &[Object(source::bootstrap_members)], "1 to 10 source members."),
+    rule!(
         "bootstrap-member-name",
         Joining,
         &[Object(source_names::bootstrap_member_name)],
         "A source member's name is an RFC 1123 label.",
     ),
-    rule(
+    rule!(
         "bootstrap-member-name-default",
         Joining,
         &[Object(source_names::bootstrap_member_name_default)],
         "A source member isn't called `default`, which is what etcd calls a member without a name.",
     ),
-    rule(
+    rule!(
         "bootstrap-member-name-unique",
         Joining,
         &[Object(source_names::bootstrap_member_name_unique)],
         "No two source members bear one name.",
     ),
-    rule(
+    rule!(
         "bootstrap-member-name-collision",
         Joining,
         &[Object(source_names::bootstrap_member_name_collision)],
         "No source member bears a name that a member of this Etcd may get.",
     ),
-    rule(
+    rule!(
         "bootstrap-peer-urls",
         Joining,
         &[Object(source::bootstrap_peer_urls)],
         "1 to 5 peer URLs a source member.",
     ),
-    rule(
+    rule!(
         "bootstrap-peer-url-syntax",
         Joining,
         &[Object(source_urls::bootstrap_peer_url_syntax)],
         "A peer URL is scheme, host and port, and nothing else.",
     ),
-    rule(
+    rule!(
         "bootstrap-peer-url-scheme",
         Joining,
         &[Object(source_urls::bootstrap_peer_url_scheme)],
         "A peer URL is `https` exactly when `spec.etcd.peerUrlTls` is set.",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "bootstrap-peer-url-unique",
             Joining,
             &[Object(source_urls::bootstrap_peer_url_unique)],
@@ -182,14 +198,14 @@ pub const RULES: &[Rule] = &[
         ),
         "two spellings of one IPv6 address are not compared: the cost of 50 URLs with each other is bounded",
     ),
-    rule(
+    rule!(
         "bootstrap-peer-url-host",
         Joining,
         &[Object(source_urls::bootstrap_peer_url_host)],
         "A peer URL's host can be reached from another pod.",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "bootstrap-peer-url-own",
             Joining,
             &[Object(source_urls::bootstrap_peer_url_own)],
@@ -197,38 +213,38 @@ pub const RULES: &[Rule] = &[
         ),
         "CEL sees no namespace: own names followed by one are not recognized",
     ),
-    rule(
+    rule!(
         "bootstrap-client-endpoints",
         Joining,
         &[Object(source::bootstrap_client_endpoints)],
         "1 to 10 client endpoints.",
     ),
-    rule(
+    rule!(
         "bootstrap-client-endpoint-syntax",
         Joining,
         &[Object(source_urls::bootstrap_client_endpoint_syntax)],
         "A client endpoint is scheme, host and perhaps a port, and nothing else.",
     ),
-    rule(
+    rule!(
         "bootstrap-client-endpoint-scheme",
         Joining,
         &[Object(source_urls::bootstrap_client_endpoint_scheme)],
         "A client endpoint is `https` exactly when `spec.etcd.clientUrlTls` is set.",
     ),
-    rule(
+    rule!(
         "bootstrap-client-endpoint-unique",
         Joining,
         &[Object(source_urls::bootstrap_client_endpoint_unique)],
         "No client endpoint stands twice.",
     ),
-    rule(
+    rule!(
         "bootstrap-client-endpoint-host",
         Joining,
         &[Object(source_urls::bootstrap_client_endpoint_host)],
         "A client endpoint's host can be reached from another pod.",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "bootstrap-client-endpoint-own",
             Joining,
             &[Object(source_urls::bootstrap_client_endpoint_own)],
@@ -236,38 +252,38 @@ pub const RULES: &[Rule] = &[
         ),
         "CEL sees no namespace: own names followed by one are not recognized",
     ),
-    rule(
+    rule!(
         "bootstrap-replicas-frozen",
         Joining,
         &[Frozen(freeze::bootstrap_replicas_frozen)],
         "Until the join is complete, `replicas` changes only from 0 to its first size.",
     ),
-    rule(
+    rule!(
         "bootstrap-settings-frozen",
         Joining,
         &[Frozen(freeze::bootstrap_settings_frozen)],
         "Until the join is complete, ports, TLS and advertised peer URLs stay what they are.",
     ),
-    on_scale_too(rule(
+    on_scale_too(rule!(
         "replicas-range",
         Life,
         &[Object(size::replicas_range)],
         "`replicas` is present and not negative.",
     )),
-    on_scale_too(rule(
+    on_scale_too(rule!(
         "replicas-no-shrink",
         Life,
         &[Changed(size::replicas_no_shrink)],
         "`replicas` doesn't shrink, except to 0, and wakes with at least the members that are known.",
     )),
-    rule(
+    rule!(
         "image-minor-jump",
         Life,
         &[Changed(image::image_minor_jump)],
         "etcd's minor version stays or rises by one.",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "image-allowed",
             Life,
             &[Object(image::image_allowed)],
@@ -276,7 +292,7 @@ pub const RULES: &[Rule] = &[
         "the allowed prefixes are a flag of the server",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "leave-finalizer-held",
             Life,
             &[Changed(end::leave_finalizer_held)],
@@ -285,7 +301,7 @@ pub const RULES: &[Rule] = &[
         "CEL sees neither finalizers, annotations nor who asks",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "joined-hibernate",
             Life,
             &[Changed(end::joined_hibernate)],
@@ -294,7 +310,7 @@ pub const RULES: &[Rule] = &[
         "CEL sees no annotations, so that nobody could give up the quorum on purpose",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "joined-delete",
             Life,
             &[Deleted(end::joined_delete)],
@@ -303,7 +319,7 @@ pub const RULES: &[Rule] = &[
         "a CRD says nothing of deletion",
     ),
     beyond_crd(
-        rule(
+        rule!(
             "deletion-protected",
             Life,
             &[Deleted(end::deletion_protected)],
@@ -311,39 +327,39 @@ pub const RULES: &[Rule] = &[
         ),
         "a CRD says nothing of deletion",
     ),
-    rule(
+    rule!(
         "member-name-prefix-immutable",
         Life,
         &[Frozen(immutable::member_name_prefix_immutable)],
         "`memberNamePrefix` stays what it is, present or absent.",
     ),
-    rule(
+    rule!(
         "storage-class-immutable",
         Life,
         &[Frozen(immutable::storage_class_immutable)],
         "`storageClass` stays what it is, present or absent.",
     ),
-    rule(
+    rule!(
         "volume-claim-template-immutable",
         Life,
         &[Frozen(immutable::volume_claim_template_immutable)],
         "`volumeClaimTemplate` stays what it is, present or absent.",
     ),
-    rule(
+    rule!(
         "name",
         Rest,
         &[Created(object::name)],
         "`metadata.name` is a DNS-1035 label of at most 52 characters.",
     ),
-    rule(
+    rule!(
         "member-name-prefix",
         Rest,
         &[Object(object::member_name_prefix)],
         "`memberNamePrefix` is an RFC 1123 label, and no member's name is longer than 63 characters.",
     ),
-    rule("labels", Rest, &[Object(object::labels)], "`labels` is present; keys and values are well-formed."),
+    rule!("labels", Rest, &[Object(object::labels)], "`labels` is present; keys and values are well-formed."),
     beyond_crd(
-        rule(
+        rule!(
             "tls-secret-refs",
             Rest,
             &[Object(secrets::tls_secret_refs)],
@@ -351,48 +367,48 @@ pub const RULES: &[Rule] = &[
         ),
         "CEL sees no namespace, so that it can not tell a foreign one",
     ),
-    rule("ports", Rest, &[Field, Object(ports::ports)], "Ports are 1 to 65535 and pairwise different."),
-    rule("quantities", Rest, &[Field], "Quantities can be read and are above 0."),
-    rule("numbers", Rest, &[Field], "Counts are above 0."),
-    rule(
+    rule!("ports", Rest, &[Field, Object(ports::ports)], "Ports are 1 to 65535 and pairwise different."),
+    rule!("quantities", Rest, &[Field], "Quantities can be read and are above 0."),
+    rule!("numbers", Rest, &[Field], "Counts are above 0."),
+    rule!(
         "durations",
         Rest,
         &[Field],
         "Durations can be read and are above 0, or 0 where that turns a thing off.",
     ),
-    rule("schedules", Rest, &[Field], "Schedules are five-field cron."),
-    rule("enums", Rest, &[Field], "A word is one of those that the field takes."),
-    rule(
+    rule!("schedules", Rest, &[Field], "Schedules are five-field cron."),
+    rule!("enums", Rest, &[Field], "A word is one of those that the field takes."),
+    rule!(
         "auto-compaction",
         Rest,
         &[Object(backup::auto_compaction)],
         "`autoCompactionRetention` fits `autoCompactionMode`.",
     ),
-    rule(
+    rule!(
         "backup-periods",
         Rest,
         &[Object(backup::backup_periods)],
         "`deltaSnapshotPeriod` is shorter than `garbageCollectionPeriod`.",
     ),
-    rule(
+    rule!(
         "backup-store",
         Rest,
         &[Field, Object(backup::backup_store)],
         "The store has a prefix, and provider, container and endpoint are ones that can be used.",
     ),
-    rule(
+    rule!(
         "advertise-peer-urls",
         Rest,
         &[Object(advertise::advertise_peer_urls)],
         "Advertised peer URLs belong to members of this Etcd and can be used.",
     ),
-    rule(
+    rule!(
         "status-snapshot-write-once",
         OfStatus,
         &[Status(status::status_snapshot_write_once)],
         "`status.bootstrapWithExistingCluster`, once set, is neither changed nor removed.",
     ),
-    rule(
+    rule!(
         "status-bootstrap-sticky",
         OfStatus,
         &[Status(status::status_bootstrap_sticky)],

@@ -161,18 +161,17 @@ fn is_silenced(violation: &Violation, frozen: &[Violation], edits: &[&Violation]
 }
 
 fn ratcheted(violation: &Violation) -> Warning {
-    Warning::new(
-        violation.rule,
-        format_args!("{}: kept as it was: {}", violation.field, violation.sentence()),
-    )
+    let sentence = format_args!("{}: kept as it was: {}", violation.field, violation.sentence());
+    Warning::new(violation.rule, sentence).at(&violation.field)
 }
 
 /// What the update makes worth a warning: true of the new object, and not of the old one in the same words.
 fn new_warnings(change: &Change<'_>) -> Vec<Warning> {
     let mut warnings = warnings::of_object(change.new);
     if !warnings.is_empty() {
-        let before: HashSet<Warning> = warnings::of_object(change.old).into_iter().collect();
-        warnings.retain(|warning| !before.contains(warning));
+        let before = warnings::of_object(change.old);
+        let before: HashSet<&str> = before.iter().map(|warning| warning.text.as_str()).collect();
+        warnings.retain(|warning| !before.contains(warning.text.as_str()));
     }
     warnings.extend(warnings::of_change(change));
     warnings

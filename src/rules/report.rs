@@ -93,7 +93,8 @@ impl Violation {
 
     /// What is said of it where it is no reason to refuse.
     pub fn as_warning(&self) -> Warning {
-        Warning::new(self.rule, format_args!("would be refused: {}: {}", self.field, self.sentence()))
+        let sentence = format_args!("would be refused: {}: {}", self.field, self.sentence());
+        Warning::new(self.rule, sentence).at(&self.field)
     }
 }
 
@@ -311,6 +312,8 @@ pub struct Warning {
     pub id: &'static str,
     /// One line that ends with the id in brackets; at most 256 characters.
     pub text: String,
+    /// Kubernetes field path of what it is about, where that is a field.
+    pub field: Option<String>,
 }
 
 impl Warning {
@@ -321,7 +324,33 @@ impl Warning {
     pub fn new(id: &'static str, sentence: impl Display) -> Self {
         let room = Self::MAX - id.len() - " []".len();
         let sentence = shortened(&escaped(&sentence.to_string()), room);
-        Self { id, text: format!("{sentence} [{id}]") }
+        Self { id, text: format!("{sentence} [{id}]"), field: None }
+    }
+
+    /// The warning, about a field.
+    pub fn at(mut self, field: impl Display) -> Self {
+        self.field = Some(field.to_string());
+        self
+    }
+}
+
+/// Collects warnings.
+#[derive(Debug, Default)]
+pub struct Given {
+    id: &'static str,
+    /// What was given so far.
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Given {
+    /// Which warnings come next.
+    pub(super) fn begin(&mut self, id: &'static str) {
+        self.id = id;
+    }
+
+    /// Says something of a field.
+    pub(super) fn at(&mut self, field: impl Display, sentence: impl Display) {
+        self.warnings.push(Warning::new(self.id, sentence).at(field));
     }
 }
 

@@ -4,6 +4,7 @@
 mod bounds;
 pub mod cel;
 mod columns;
+mod defaults;
 mod node;
 
 use super::object::Etcd;
@@ -13,6 +14,7 @@ use node::NoSuchField;
 use serde_json::{Value, json};
 
 pub use bounds::{BOUNDS, Bound, Keyword};
+pub use defaults::fill_in;
 
 /// How much of the catalogue the CRD enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,105 @@
+//! Which texts are judged.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use walkdir::{DirEntry, WalkDir};
+
+/// What stands for standard input on a command line.
+pub(super) const STDIN: &str = "-";
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+/// Larger than anything that an API server takes, many times over.
+const SIZE_MAX: u64 = 256 * 1024 * 1024;
+
+/// One text to judge.
+pub(super) struct Input {
+    /// Its name in what is printed.
+    pub(super) name: String,
+    origin: Origin,
+}
+
+enum Origin {
+    Stdin,
+    File(PathBuf),
+    /// It is known already that it can't be read.
+    Nowhere(String),
+}
+
+impl Input {
+    /// What a path on the command line stands for.
+    pub(super) fn of(path: &Path) -> Self {
+        if path == Path::new(STDIN) {
+            return Self { name: "<stdin>".to_owned(), origin: Origin::Stdin };
+        }
+        Self { name: path.display().to_string(), origin: Origin::File(path.to_owned()) }
+    }
+
+    /// The file that it is, if it is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::File(path) => Some(path),
+            Origin::Stdin | Origin::Nowhere(_) => None,
+        }
+    }
+
+    /// Its text, or why there is none.
+    pub(super) fn read(&self) -> Result<String, String> {
+        let bytes = match &self.origin {
+            Origin::Stdin => bounded(std::io::stdin().lock()),
+            Origin::File(path) => std::fs::File::open(path).and_then(bounded),
+            Origin::Nowhere(why) => return Err(why.clone()),
+        };
+        text(bytes.map_err(|error| format!("can't be read: {error}"))?)
+    }
+}
+
+fn bounded(from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(SIZE_MAX + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.len() as u64 > SIZE_MAX {
+        return Err(format!("is larger than {} MiB: no manifest is", SIZE_MAX >> 20));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes().get(..at).unwrap_or_default().split(|byte| *byte == b'\n').count();
+        format!("is not UTF-8 from byte {at} (line {line}) on: write it in UTF-8")
+    })
+}
+
+/// The texts that paths stand for, in their order; those of a folder by name.
+pub(super) fn find(paths: &[PathBuf]) -> Vec<Input> {
+    paths
+        .iter()
+        .flat_map(|path| if path.is_dir() { in_folder(path) } else { vec![Input::of(path)] })
+        .collect()
+}
+
+fn in_folder(folder: &Path) -> Vec<Input> {
+    let entries =
+        WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter().filter_entry(is_shown);
+    entries
+        .filter_map(|entry| match entry {
+            Ok(entry) => is_manifest(&entry).then(|| Input::of(entry.path())),
+            Err(error) => {
+                let path = error.path().unwrap_or(folder).display().to_string();
+                let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                Some(Input { name: path, origin: Origin::Nowhere(format!("can't be read: {why}")) })
+            }
+        })
+        .collect()
+}
+
+/// Hidden folders hold no manifests: `.git`, and what tools keep.
+fn is_shown(entry: &DirEntry) -> bool {
+    let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+    entry.depth() == 0 || !(is_hidden && entry.file_type().is_dir())
+}
+
+fn is_manifest(entry: &DirEntry) -> bool {
+    let extension = entry.path().extension().and_then(OsStr::to_str).map(str::to_lowercase);
+    entry.file_type().is_file() && extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+}

@@ -1,0 +1,178 @@
+//! `lint`: judges manifests in files, as the server would.
+
+mod files;
+mod git;
+mod output;
+
+use super::Failure;
+use super::output::ColorArgs;
+use crate::diagnostics::Source;
+use crate::lint::{Filter, Lint, Linted, Stored};
+use crate::rules::Settings;
+use clap::ValueEnum;
+use files::Input;
+use git::Revision;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// The flags of `lint`.
+#[derive(Debug, clap::Args)]
+#[command(
+    next_line_help = true,
+    after_help = "Exit status: 0 nothing wrong, 1 violations, 2 an input that can't be read.\n\nExamples:\n  etcd-warden lint manifests/ etcd.yaml\n  helm template chart | etcd-warden lint --deny warnings -\n  kubectl get etcd main -o yaml | etcd-warden lint --old - main.yaml\n  etcd-warden lint --against origin/main --format github manifests/\n  etcd-warden lint --format sarif . > etcd-warden.sarif\n\nA comment behind a value or above it allows a warning:\n  replicas: 2  # etcd-warden: allow(even-replicas) a test cluster"
+)]
+pub(super) struct Args {
+    /// Files, folders (of which .yaml, .yml and .json files are read), or - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// The objects as they are stored, or - for standard input: what bears the name of one is its update
+    #[arg(long, value_name = "FILE", help_heading = UPDATES, conflicts_with = "against")]
+    old: Option<PathBuf>,
+    /// Git revision: each file is judged as an update of what it held then
+    #[arg(long, value_name = "REVISION", help_heading = UPDATES)]
+    against: Option<String>,
+
+    /// Ids of the rules and warnings that are looked for, comma-separated [default: all]
+    #[arg(long, value_name = "IDS", help_heading = RULES, value_delimiter = ',')]
+    rule: Vec<String>,
+    /// Ids of rules and warnings that are passed over, comma-separated
+    #[arg(long, value_name = "IDS", help_heading = RULES, value_delimiter = ',')]
+    skip: Vec<String>,
+    /// What counts as an error besides errors
+    #[arg(long, value_name = "WHAT", help_heading = RULES)]
+    deny: Option<Denied>,
+    /// Namespace of manifests that name none [default: not known, and not asked for]
+    #[arg(long, short, value_name = "NAME", help_heading = RULES)]
+    namespace: Option<String>,
+    /// Comma-separated prefixes, as the server's; an etcd image begins with one of them [default: any image]
+    #[arg(long, value_name = "PREFIXES", help_heading = RULES, value_delimiter = ',')]
+    allowed_images: Vec<String>,
+
+    /// How findings are written
+    #[arg(long, value_name = "FORMAT", help_heading = OUTPUT, default_value = "text")]
+    format: Format,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    color: ColorArgs,
+}
+
+const UPDATES: &str = "Updates";
+const RULES: &str = "Rules";
+const OUTPUT: &str = "Output";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Denied {
+    /// Every warning
+    Warnings,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// As a compiler writes: the line, the value underlined
+    Text,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of a pull request on GitHub
+    Github,
+}
+
+/// Judges what the flags name, prints what was found, and says how the process should end.
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let inputs = files::find(&args.paths);
+    let uses_stdin = |path: &Path| path == Path::new(files::STDIN);
+    if args.old.as_deref().is_some_and(uses_stdin) && args.paths.iter().any(|path| uses_stdin(path)) {
+        return Err(Failure::Usage("standard input can be read once: --old or PATH is a file".to_owned()));
+    }
+    let lint = lint(args)?;
+    let before = Before::read(args, &inputs)?;
+    let linted = judge(&lint, &inputs, &before);
+    output::print(args, &linted)?;
+    match status(&linted) {
+        0 => Ok(()),
+        status => Err(Failure::Told(status)),
+    }
+}
+
+fn lint(args: &Args) -> Result<Lint, Failure> {
+    let filter = Filter::new(args.rule.clone(), args.skip.clone());
+    let filter = filter.map_err(|error| Failure::Usage(error.to_string()))?;
+    let settings = Settings { allowed_images: args.allowed_images.clone(), ..Settings::default() };
+    let mut lint = Lint::new(settings, filter);
+    lint.namespace.clone_from(&args.namespace);
+    lint.deny_warnings = args.deny.is_some();
+    Ok(lint)
+}
+
+/// What the manifests are to replace.
+enum Before {
+    /// The same for every file.
+    Same(Stored),
+    /// What each file held at a revision.
+    At(Revision),
+}
+
+impl Before {
+    fn read(args: &Args, inputs: &[Input]) -> Result<Self, Failure> {
+        let namespace = args.namespace.as_deref();
+        match (&args.old, &args.against) {
+            (None, None) => Ok(Self::Same(Stored::default())),
+            (Some(old), _) => {
+                let text = Input::of(old)
+                    .read()
+                    .map_err(|why| Failure::Usage(format!("--old {}: {why}", old.display())))?;
+                let stored = Stored::read(&text, namespace);
+                if stored.is_empty() {
+                    return Err(Failure::Usage(format!("--old {}: holds no Etcd", old.display())));
+                }
+                Ok(Self::Same(stored))
+            }
+            (None, Some(revision)) => {
+                Revision::look_at(revision, inputs).map(Self::At).map_err(Failure::Usage)
+            }
+        }
+    }
+}
+
+/// Judges every input; many at once, their order kept.
+fn judge(lint: &Lint, inputs: &[Input], before: &Before) -> Vec<Linted> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let share = inputs.len().div_ceil(workers).max(1);
+    thread::scope(|scope| {
+        let work = |inputs: &[Input]| inputs.iter().map(|input| one(lint, input, before)).collect::<Vec<_>>();
+        let started: Vec<_> =
+            inputs.chunks(share).map(|inputs| (inputs, scope.spawn(move || work(inputs)))).collect();
+        let ended = started.into_iter().map(|(inputs, thread)| {
+            // What made a worker panic is judged again where it can be seen.
+            thread.join().unwrap_or_else(|_| work(inputs))
+        });
+        ended.flatten().collect()
+    })
+}
+
+fn one(lint: &Lint, input: &Input, before: &Before) -> Linted {
+    let text = match input.read() {
+        Ok(text) => text,
+        Err(why) => return lint.unreadable(&input.name, &why),
+    };
+    match before {
+        Before::Same(stored) => lint.text(Source::new(&input.name, text), stored),
+        Before::At(revision) => match revision.text(input, &text) {
+            Ok(old) => {
+                let stored = Stored::read(&old, lint.namespace.as_deref());
+                lint.text(Source::new(&input.name, text), &stored)
+            }
+            Err(why) => lint.unreadable(&input.name, &why),
+        },
+    }
+}
+
+/// 2 where something can't be read, else 1 where something is wrong.
+fn status(linted: &[Linted]) -> u8 {
+    if linted.iter().any(|linted| linted.unreadable) {
+        2
+    } else {
+        u8::from(output::count(linted, crate::diagnostics::Level::Error) > 0)
+    }
+}

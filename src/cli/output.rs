@@ -1,0 +1,67 @@
+//! What a command prints: where to, how wide, and whether in colours.
+
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
+
+use super::{Failure, HELP_WIDTH};
+
+/// The flag of every command that prints in colours.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct ColorArgs {
+    /// When text is coloured; auto: on a terminal, unless `NO_COLOR` is set
+    #[arg(long = "color", value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    when: When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    Always,
+    Never,
+}
+
+impl ColorArgs {
+    /// Whether standard output is written in colours.
+    pub(super) fn on_stdout(self) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+        }
+    }
+}
+
+/// Prints text on standard output, without its colours where they aren't wanted.
+pub(super) fn print(text: &str, color: ColorArgs) -> Result<(), Failure> {
+    let choice = if color.on_stdout() { ColorChoice::Always } else { ColorChoice::Never };
+    let mut out = AutoStream::new(io::stdout().lock(), choice);
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints bytes on standard output as they are.
+pub(super) fn print_as_is(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    printed(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Who closed the output (a pager, `head`) has read enough.
+fn printed(done: io::Result<()>) -> Result<(), Failure> {
+    match done {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("can't write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Columns of the terminal that standard output is, and no more than can be read well; nothing where it is none.
+pub(super) fn terminal_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let columns = terminal_size::terminal_size().map_or(HELP_WIDTH, |(width, _)| usize::from(width.0));
+    Some(columns.min(HELP_WIDTH))
+}
