@@ -86,12 +86,12 @@ fn too_few(live: &Live, without: Option<MemberId>, well_for: Duration) -> Option
     };
     let is_well = |voter: &&&Member| voter.well_for.is_some_and(|time| time >= well_for);
     let well = voters.iter().filter(is_well).count();
-    let rest = voters.iter().filter(|voter| !is_well(voter)).map(|voter| voter.title());
+    let rest = voters.iter().filter(|voter| !is_well(voter)).map(|voter| voter.trouble());
     let message = || {
         format!(
             "{well} of {} voters are well, and an add needs {needed}: waits for {}",
             voters.len(),
-            rest.collect::<Vec<_>>().join(", ")
+            rest.collect::<Vec<_>>().join("; ")
         )
     };
     (well < needed).then(|| Hold::new(Why::Unhealthy, message()))

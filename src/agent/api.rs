@@ -5,7 +5,9 @@ use kube::api::{Api, ObjectMeta, Patch, PatchParams};
 use serde_json::json;
 
 use crate::kubernetes::{CallError, Target};
-use crate::member::{Config, FORM, Form, Formed, LEAVE, Leave, MEMBER, Report, TooLong};
+use crate::member::{
+    Config, FORM, Form, Formed, LEAVE, Leave, MEMBER, Report, SeenStarts, Starts, TooLong, Volume,
+};
 
 use super::facts::{Sibling, Told};
 
@@ -73,14 +75,17 @@ impl ApiServer {
         }
     }
 
-    /// How the member runs.
-    pub async fn config(&self) -> Result<Config, ApiFault> {
+    /// How the member runs, and how often members were seen to be started.
+    pub async fn config(&self) -> Result<(Config, Starts), ApiFault> {
         let name = Config::name(&self.identity.etcd);
         let map = self.target("get", "configmaps", &name).call(self.maps.get(&name)).await?;
         let text = map.data.as_ref().and_then(|data| data.get(Config::KEY));
         let unusable = |fault: String| content("configmap", &name, fault);
         let text = text.ok_or_else(|| unusable(format!("it has no {}", Config::KEY)))?;
-        serde_json::from_str(text).map_err(|error| unusable(error.to_string()))
+        let config = serde_json::from_str(text).map_err(|error| unusable(error.to_string()))?;
+        let starts = map.data.as_ref().and_then(|data| data.get(Starts::KEY));
+        let starts = starts.map(|text| Starts::read(text)).transpose().map_err(unusable)?;
+        Ok((config, starts.unwrap_or_default()))
     }
 
     /// The recorded cluster, where there is one.
@@ -108,8 +113,8 @@ impl ApiServer {
         })
     }
 
-    /// Everything that a decision wants to know.
-    pub async fn told(&self, config: &Config, ordinal: u32) -> Result<Told, ApiFault> {
+    /// Everything else that a decision wants to know.
+    pub async fn told(&self, config: &Config, starts: &Starts, ordinal: u32) -> Result<Told, ApiFault> {
         let formed = self.formed().await?.map(|formed| formed.cluster);
         let own = self.own_pod().await?;
         let took = own.report.as_ref().and_then(|report| report.took.clone());
@@ -117,8 +122,8 @@ impl ApiServer {
         for other in (0..config.replicas).filter(|other| *other != ordinal) {
             siblings.push(self.sibling(&config.pod(other), &config.owner.uid).await?);
         }
-        // The loop's count stands nowhere yet; what this pod itself reported is a lower bound of it.
-        let starts_seen = own.starts();
+        // The loop may not have seen yet what this pod itself reported.
+        let starts_seen = own.starts().into_iter().chain(starts.of(&config.pod(ordinal))).collect();
         Ok(Told { formed, form: own.form, took, leave: own.leave, starts_seen, siblings })
     }
 
@@ -171,10 +176,10 @@ impl OwnPod {
         self.report.as_ref()
     }
 
-    fn starts(&self) -> Option<u64> {
+    fn starts(&self) -> Option<SeenStarts> {
         match self.report.as_ref()?.volume {
-            crate::member::Volume::Data { starts, .. } => Some(starts),
-            crate::member::Volume::Empty | crate::member::Volume::Unreadable(_) => None,
+            Volume::Data { member, starts, .. } => Some(SeenStarts { member, starts }),
+            Volume::Empty | Volume::Unreadable(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::member::{self, ClusterId, Config, Form, Leave, MemberId};
+use crate::member::{self, ClusterId, Config, Form, Leave, MemberId, SeenStarts};
 
 use super::record::{Life, Record};
 use super::version::Release;
@@ -64,8 +64,8 @@ pub struct Told {
     pub took: Option<String>,
     /// The loop's word to leave.
     pub leave: Option<Leave>,
-    /// The highest number of starts that the loop has seen of this member.
-    pub starts_seen: Option<u64>,
+    /// Numbers of starts that were seen of this pod's members: by the loop, and by this pod before.
+    pub starts_seen: Vec<SeenStarts>,
     /// What the other pods report of their volumes.
     pub siblings: Vec<Sibling>,
 }
@@ -112,6 +112,8 @@ pub struct Member {
     pub learner: bool,
     /// For how long it has been seen to be well; absent where it isn't, or wasn't seen.
     pub well_for: Option<Duration>,
+    /// Why it isn't well, or wasn't seen.
+    pub unwell: Option<String>,
     /// Its release, where it says it.
     pub release: Option<Release>,
 }
@@ -121,6 +123,14 @@ impl Member {
     pub fn title(&self) -> String {
         let name = if self.name.is_empty() { "a member that never started" } else { &self.name };
         format!("{name} ({}, {})", self.id, self.peer_urls.join(" "))
+    }
+
+    /// For a person: which member, and why it isn't well.
+    pub fn trouble(&self) -> String {
+        match &self.unwell {
+            Some(fault) => format!("{}: {fault}", self.title()),
+            None => self.title(),
+        }
     }
 }
 

@@ -66,6 +66,8 @@ const WORDS: &[(&str, Kind)] = &[
     ("permission denied", Kind::Authentication),
     ("certificate", Kind::Certificate),
     ("CertificateRequired", Kind::Certificate),
+    // Somebody without TLS answers.
+    ("InvalidContentType", Kind::Certificate),
     ("request timed out", Kind::Unknown),
     ("no leader", Kind::Unknown),
 ];
@@ -79,19 +81,29 @@ impl Fault {
     /// What etcd, or the way to it, says.
     pub fn of_status(url: &str, status: &Status) -> Self {
         let said = status.source().map_or_else(|| status.message().to_owned(), innermost);
+        let unanswered = status.source().is_some() || status.code() == Code::Unavailable;
+        let otherwise = if unanswered { Kind::Unreachable } else { Kind::Unknown };
+        Self::said(url, &said, otherwise, "client certificate")
+    }
+
+    /// What was met at a peer URL.
+    pub fn of_peer(url: &str, error: &(dyn Error + 'static)) -> Self {
+        Self::said(url, &innermost(error), Kind::Unreachable, "peer certificate")
+    }
+
+    fn said(url: &str, said: &str, otherwise: Kind, shown: &str) -> Self {
         if url.starts_with("https:") && REFUSED.iter().any(|word| said.contains(word)) {
             // One text for all of them, or a report would change each time.
             let said =
-                "closes the connection in the handshake: it refuses this member's client certificate, mostly";
+                format!("closes the connection in the handshake: it refuses this member's {shown}, mostly");
             return Self {
                 kind: Kind::Certificate,
                 message: format!("{url}: {said}{}", remedy(Kind::Certificate)),
             };
         }
         let by_word = WORDS.iter().find(|(word, _)| said.contains(word)).map(|(_, kind)| *kind);
-        let unanswered = status.source().is_some() || status.code() == Code::Unavailable;
-        let kind = by_word.unwrap_or(if unanswered { Kind::Unreachable } else { Kind::Unknown });
-        Self { kind, message: format!("{url}: {}{}", quote(&said), remedy(kind)) }
+        let kind = by_word.unwrap_or(otherwise);
+        Self { kind, message: format!("{url}: {}{}", quote(said), remedy(kind)) }
     }
 
     /// An endpoint that can't even be dialled.

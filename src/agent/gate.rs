@@ -24,7 +24,8 @@ pub struct View<'a> {
     pub live: &'a Live,
     /// What the learner says of itself.
     pub learner: &'a StatusResponse,
-    /// What the leader says of itself; absent where it wasn't seen.
+    /// What the leader says of itself, or, where its client URLs are private, the voter that is furthest on; absent
+    /// where none was seen.
     pub leader: Option<&'a StatusResponse>,
     /// Voters that are well and hold no connection to the learner.
     pub unreached: Vec<String>,
@@ -68,7 +69,10 @@ fn listed(view: &View<'_>) -> Option<Hold> {
 
 fn same_leader(view: &View<'_>) -> Option<Hold> {
     let Some(leader) = view.leader else {
-        return Some(Hold::new(Why::Unhealthy, "the cluster's leader does not answer at its client URLs"));
+        return Some(Hold::new(
+            Why::Unhealthy,
+            "no voter answers at its client URLs, and only there it says how far the cluster is",
+        ));
     };
     let same = view.learner.leader != 0
         && (view.learner.leader, view.learner.raft_term) == (leader.leader, leader.raft_term);
@@ -96,22 +100,27 @@ fn enough_voters(view: &View<'_>) -> Option<Hold> {
     let needed = quorum(voters.len() + 1);
     let message = || {
         let rest: Vec<String> =
-            voters.iter().filter(|voter| voter.well_for.is_none()).map(|voter| voter.title()).collect();
+            voters.iter().filter(|voter| voter.well_for.is_none()).map(|voter| voter.trouble()).collect();
         format!(
             "{well} of {} voters are well, and its promotion needs {needed}: waits for {}",
             voters.len(),
-            rest.join(", ")
+            rest.join("; ")
         )
     };
     (well + joiner < needed).then(|| Hold::new(Why::Unhealthy, message()))
 }
 
 fn reached(view: &View<'_>) -> Option<Hold> {
-    if view.unreached.is_empty() {
+    not_reached(&view.unreached, view.rejected.as_deref())
+}
+
+/// What is wrong where voters hold no connection to the learner.
+pub fn not_reached(unreached: &[String], rejected: Option<&str>) -> Option<Hold> {
+    if unreached.is_empty() {
         return None;
     }
-    let missing = format!("no connection to its peer URL comes from {}", view.unreached.join(", "));
-    if let Some(rejected) = &view.rejected {
+    let missing = format!("no connection to its peer URL comes from {}", unreached.join(", "));
+    if let Some(rejected) = rejected {
         return Some(Hold::new(Why::Certificate, format!("{missing}; one was rejected: {rejected}")));
     }
     let message = format!("{missing}: does its host name resolve there, and its port answer?");

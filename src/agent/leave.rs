@@ -16,7 +16,7 @@ pub async fn out(seen: &Seen, id: MemberId) -> Result<(), Hold> {
     if !seen.live.members.iter().any(|member| member.id == id) {
         return Ok(());
     }
-    match seen.endpoint.remove(id).await {
+    match seen.remove(id).await {
         Err(fault) if fault.kind != Kind::NotFound => Err(held(&fault)),
         // A change counts when a fresh list shows it: at the next look.
         Ok(()) | Err(_) => Err(Hold::new(Why::Removed, "was removed, and waits for the list that shows it")),
@@ -38,13 +38,13 @@ fn refusal(live: &Live, id: MemberId) -> Option<Hold> {
         return Some(Hold::new(Why::Unhealthy, message));
     }
     let down: Vec<String> =
-        rest.iter().filter(|voter| voter.well_for.is_none()).map(|voter| voter.title()).collect();
+        rest.iter().filter(|voter| voter.well_for.is_none()).map(|voter| voter.trouble()).collect();
     let needed = quorum(rest.len());
     let message = || {
         format!(
             "is to leave; {well} of the {} other voters are well, and {needed} must be: waits for {}",
             rest.len(),
-            down.join(", ")
+            down.join("; ")
         )
     };
     (well < needed).then(|| Hold::new(Why::Unhealthy, message()))

@@ -7,13 +7,24 @@
 //! | `entry` | whose an entry of the member list is |
 //! | `acceptance` | whether an add would be accepted, and should be asked for |
 //! | `decide` | from facts to one step: the table |
+//! | `run` | the loop: looks, decides, acts |
+//! | `observe`, `client`, `peer` | how a cluster is looked at: by its clients' API, and as its peers do |
+//! | `preflight`, `reach` | what etcd would not check in time before an add |
+//! | `begin`, `join`, `leave` | first starts; the way in, and out again |
+//! | `launch`, `watch` | etcd is started, and attended while it runs |
+//! | `gate`, `streams`, `stall` | whether a learner may be promoted, who reaches it, whether its join goes on |
+//! | `child`, `lines` | etcd as a process, and what it says |
 //! | `record` | the volume's past, in a file beside the data |
-//! | `volume`, `wal` | what is in the volume, and whose log it is |
+//! | `volume`, `wal`, `access` | what is in the volume, whose log it is, and whether it may be written |
 //! | `version` | releases of etcd, and which go together |
+//! | `tls` | the mounted certificates |
+//! | `api`, `reporter` | what the API server says, and what is reported there |
 //! | `pb` | etcd's messages |
 
 pub mod acceptance;
+pub mod access;
 pub mod api;
+mod begin;
 pub mod child;
 pub mod client;
 pub mod decide;
@@ -21,19 +32,24 @@ pub mod entry;
 pub mod facts;
 pub mod fault;
 pub mod gate;
+mod join;
+mod launch;
 pub mod leave;
 pub mod lines;
 pub mod local;
 pub mod observe;
 pub mod pb;
+pub mod peer;
 pub mod preflight;
 pub mod probes;
 pub mod quote;
+pub mod reach;
 pub mod reap;
 pub mod record;
 pub mod reporter;
 pub mod run;
 pub mod settings;
+pub mod stall;
 pub mod streams;
 pub mod tls;
 pub mod version;

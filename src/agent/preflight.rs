@@ -29,28 +29,52 @@ pub fn versions(live: &Live, own: Release) -> Option<Hold> {
     let known = live.members.iter().filter_map(|member| Some((member, member.release?)));
     let oldest = known.clone().map(|(_, release)| release).min()?;
     if !own.fits(oldest) {
-        let message = format!(
-            "this image has etcd {own}, and the cluster's oldest member {oldest}: use an image of {}.{} or {}.{}",
-            oldest.major,
-            oldest.minor,
-            oldest.major,
-            oldest.minor + 1
-        );
-        return Some(Hold::new(Why::Version, message));
+        return Some(misfit(own, &format!("the cluster's oldest member {oldest}"), oldest));
     }
-    let losing = known
+    let losing: Vec<String> = known
         .filter(|(_, release)| release.loses_promotions())
-        .map(|(member, release)| format!("{} runs etcd {release}", member.title()));
-    let losing: Vec<String> =
-        losing.chain(own.loses_promotions().then(|| format!("this image has etcd {own}"))).collect();
+        .map(|(member, release)| format!("{} runs etcd {release}", member.title()))
+        .collect();
+    losing_promotions(&losing.join(", ")).or_else(|| own_release(own))
+}
+
+/// Whether etcd of this release may be in a cluster of that version.
+pub fn fits_cluster(cluster: Release, own: Release) -> Option<Hold> {
+    let is = format!("the cluster has version {}.{}", cluster.major, cluster.minor);
+    (!own.fits(cluster)).then(|| misfit(own, &is, cluster))
+}
+
+/// Why etcd of this release may not be started, if so: what ran on the volume before, and the cluster's version, where
+/// it can be had. Members' own releases don't count: this one may be the last that is updated.
+pub fn refusal_of_start(own: Release, before: Option<Release>, cluster: Option<Release>) -> Option<Hold> {
+    let jump = || {
+        let before = before.filter(|before| !own.fits(*before))?;
+        Some(misfit(own, &format!("{before} ran on this volume"), before))
+    };
+    own_release(own).or_else(|| fits_cluster(cluster?, own)).or_else(jump)
+}
+
+/// Whether an image may be used at all.
+pub fn own_release(own: Release) -> Option<Hold> {
+    losing_promotions(&own.loses_promotions().then(|| format!("this image has etcd {own}"))?)
+}
+
+fn losing_promotions(who: &str) -> Option<Hold> {
     let message = || {
         format!(
-            "{}: releases before 3.5.20 don't store promotions, and the cluster would not start with 3.6: update to \
-             3.5.26 or newer first",
-            losing.join(", ")
+            "{who}: releases before 3.5.20 don't store promotions, and the cluster would not start with 3.6: update to \
+             3.5.26 or newer first"
         )
     };
-    (!losing.is_empty()).then(|| Hold::new(Why::Version, message()))
+    (!who.is_empty()).then(|| Hold::new(Why::Version, message()))
+}
+
+fn misfit(own: Release, beside: &str, Release { major, minor, .. }: Release) -> Hold {
+    let message = format!(
+        "this image has etcd {own}, and {beside}: use an image of {major}.{minor} or {major}.{}",
+        minor + 1
+    );
+    Hold::new(Why::Version, message)
 }
 
 /// Until the join is complete, every member of the source is an entry of the spec.
@@ -146,6 +170,37 @@ mod tests {
         old.release = "3.5.16".parse().ok();
         let live = live(vec![old]);
         assert_eq!(refused(&config(3, SOURCE), &live, "3.5.33", ROOM, &["source-1", "3.5.26"]), Why::Version);
+    }
+
+    #[test]
+    fn a_start_goes_by_what_ran_before_and_by_the_clusters_version() {
+        let release = |text: &str| text.parse::<Release>().ok();
+        for (own, before, cluster, words) in [
+            ("3.6.16", Some("3.5.33"), Some("3.5.0"), None),
+            ("3.6.16", Some("3.6.16"), None, None),
+            ("3.6.16", None, None, None),
+            // The last one that is updated.
+            ("3.6.16", Some("3.5.33"), Some("3.6.0"), None),
+            // The others went on without it.
+            (
+                "3.5.33",
+                Some("3.5.33"),
+                Some("3.6.0"),
+                Some("the cluster has version 3.6: use an image of 3.6 or 3.7"),
+            ),
+            ("3.7.1", None, Some("3.5.0"), Some("version 3.5: use an image of 3.5 or 3.6")),
+            ("3.5.33", Some("3.6.16"), None, Some("3.6.16 ran on this volume")),
+            ("3.5.19", Some("3.5.19"), None, Some("3.5.26 or newer")),
+        ] {
+            let hold =
+                refusal_of_start(own.parse().unwrap(), before.and_then(release), cluster.and_then(release));
+            let fits = match (&hold, words) {
+                (None, None) => true,
+                (Some(hold), Some(words)) => hold.why == Why::Version && hold.message.contains(words),
+                _ => false,
+            };
+            assert!(fits, "{own} over {before:?} in {cluster:?}: {hold:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The report of a member: put together from what the agent knows, written when it changes and not otherwise.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -57,20 +58,26 @@ impl Reporter {
 
     /// The members, as a fresh list has them.
     pub fn members(&mut self, members: &[Member]) {
-        let listed =
-            |member: &Member| Listed { id: member.id, name: member.name.clone(), learner: member.learner };
-        self.report.members = members.iter().map(listed).collect();
-        self.report.members.sort_by_key(|member| member.id);
+        self.list(members.iter().map(|member| Listed {
+            id: member.id,
+            name: member.name.clone(),
+            learner: member.learner,
+            unwell: !member.learner && member.well_for.is_none(),
+        }));
     }
 
-    /// The members, as etcd lists them.
-    pub fn listed(&mut self, members: &[etcdserverpb::Member]) {
-        let listed = |member: &etcdserverpb::Member| Listed {
+    /// The members, as etcd lists them, with those voters that aren't well.
+    pub fn listed(&mut self, members: &[etcdserverpb::Member], unwell: &BTreeSet<MemberId>) {
+        self.list(members.iter().map(|member| Listed {
             id: MemberId(member.id),
             name: member.name.clone(),
             learner: member.is_learner,
-        };
-        self.report.members = members.iter().map(listed).collect();
+            unwell: unwell.contains(&MemberId(member.id)),
+        }));
+    }
+
+    fn list(&mut self, members: impl Iterator<Item = Listed>) {
+        self.report.members = members.collect();
         self.report.members.sort_by_key(|member| member.id);
     }
 
@@ -109,12 +116,19 @@ impl Reporter {
         self.write_over(None).await
     }
 
-    /// Takes the word with this token: the write fails where the pod was written since it was read.
+    /// Writes it, also where it only says in other words what is waited for: they would soon be gone.
+    pub async fn write_at_once(&mut self) -> Result<(), ApiFault> {
+        self.write_over(None).await
+    }
+
+    /// Takes the word with this token: the write fails where the pod was written since it was read. It says too that
+    /// nothing is waited for: who waits for a word and has taken one has nothing to show for it.
     pub async fn take(&mut self, pod: &OwnPod, token: &str) -> Result<(), ApiFault> {
-        let before = self.report.took.replace(token.to_owned());
+        let new = Report { took: Some(token.to_owned()), waiting: None, ..self.report.clone() };
+        let before = std::mem::replace(&mut self.report, new);
         let written = self.write_over(Some(pod)).await;
         if written.is_err() {
-            self.report.took = before;
+            self.report = before;
         }
         written
     }

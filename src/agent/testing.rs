@@ -86,6 +86,7 @@ pub(crate) fn voter(id: u64, name: &str, peer_urls: &[&str]) -> Member {
         peer_urls: peer_urls.iter().map(|url| (*url).to_owned()).collect(),
         learner: false,
         well_for: Some(Duration::from_mins(1)),
+        unwell: None,
         release: "3.6.16".parse().ok(),
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::access::{self, Denied};
 use super::facts::Data;
 use super::record::{RecordFile, sync_parent};
 use super::wal;
@@ -57,6 +58,17 @@ impl Volume {
         }
     }
 
+    /// What in it may not be read and written.
+    pub fn denied(&self) -> Option<Denied> {
+        access::denied(&self.root, &self.data())
+    }
+
+    /// Bytes of the snapshots that were received, or are being received, as far as they tell that something moves.
+    pub fn received(&self) -> u64 {
+        let entries = fs::read_dir(self.data().join("member/snap")).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
+    }
+
     /// Renames the data directory; an older copy makes room, so that a volume never fills up with copies.
     pub fn set_aside(&self) -> io::Result<()> {
         let (data, aside) = (self.data(), self.root.join(format!("{DATA}.aside")));
@@ -104,5 +116,17 @@ mod tests {
         let kept = fs::read_to_string(root.path().join("new.etcd.aside/member/life")).unwrap();
         assert_eq!((kept.as_str(), fs::read_dir(root.path()).unwrap().count()), ("second", 1));
         assert!(volume.free().unwrap() > 0);
+    }
+
+    #[test]
+    fn a_snapshot_that_is_received_grows() {
+        let root = tempfile::tempdir().unwrap();
+        let volume = Volume::new(root.path());
+        assert_eq!(volume.received(), 0);
+        let snapshots = volume.data().join("member/snap");
+        fs::create_dir_all(&snapshots).unwrap();
+        fs::write(snapshots.join("tmp123"), "half").unwrap();
+        fs::write(snapshots.join("db"), "db").unwrap();
+        assert_eq!(volume.received(), 6);
     }
 }

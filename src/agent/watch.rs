@@ -12,15 +12,16 @@ use super::child::{Child, Ended};
 use super::decide::Hold;
 use super::facts::{Data, Facts};
 use super::fault::Kind;
-use super::gate::{Gate, View};
+use super::gate::{Gate, View, not_reached};
 use super::leave;
 use super::observe::Seen;
 use super::pb::etcdserverpb::StatusResponse;
 use super::record::{Life, Record};
-use super::run::{Agent, Next, version_refusal};
-use super::settings::{Begin, Settings};
+use super::run::{Agent, Next, pace};
+use super::stall::{Stage, Stall};
+use super::tls::Authorities;
 
-/// Between two looks at an etcd that is not a settled voter.
+/// Longest time between two looks at an etcd that is not a settled voter.
 const BUSY: Duration = Duration::from_secs(1);
 /// Between two looks at a settled voter.
 const SETTLED: Duration = Duration::from_secs(10);
@@ -32,12 +33,18 @@ const HANDOVER: Duration = Duration::from_secs(8);
 const GRACE: Duration = Duration::from_secs(18);
 /// Ends in a row after which its data is named as what is wrong.
 const ENDS_MAX: u32 = 2;
+/// A joiner that voters don't reach within this is said to be out of their reach.
+const REACHED_WITHIN: Duration = Duration::from_secs(5);
 
 /// One life of etcd.
-struct Run {
-    child: Child,
-    gate: Gate,
-    record: Record,
+pub(super) struct Run {
+    pub(super) child: Child,
+    pub(super) gate: Gate,
+    pub(super) record: Record,
+    pub(super) authorities: Authorities,
+    pub(super) started: Instant,
+    /// The id that it joins with, where it does, and since when that stands still.
+    pub(super) joins: Option<(MemberId, Stall)>,
 }
 
 /// What a look at a running etcd came to.
@@ -46,77 +53,27 @@ enum Look {
     Again(Duration),
     /// It has left the cluster, and is stopped.
     Left,
+    /// Its join has failed, and it was taken out again: why.
+    Failed(Hold),
 }
 
 impl Agent {
-    /// Runs etcd until it ends, or has to.
-    pub(super) async fn etcd(
+    pub(super) async fn attend(
         &mut self,
         facts: &Facts,
-        mut record: Record,
-        begin: &Begin,
+        mut run: Run,
         stop: &CancellationToken,
     ) -> io::Result<Next> {
-        let Ok(binary) = self.parts.binary.clone() else { return Ok(self.no_binary()) };
-        let beside = facts.live().filter(|_| matches!(begin, Begin::Existing { .. }));
-        if let Some(hold) = version_refusal(&record, beside, binary.release) {
-            return Ok(hold.into());
-        }
-        record.starts += 1;
-        record.release = Some(binary.release.to_string());
-        let file = match self.write_settings(facts, begin) {
-            Ok(file) => file,
-            Err(hold) => return Ok(hold.into()),
-        };
-        self.parts.volume.record().write(&record)?;
-        tracing::info!(release = %binary.release, starts = record.starts, ?begin, "starts etcd");
-        let child = match Child::start(&binary, &file) {
-            Ok(child) => child,
-            Err(error) => {
-                return Ok(Hold::new(Why::Configuration, format!("can't start etcd: {error}")).into());
-            }
-        };
-        self.parts.local.runs(Some((&facts.config, facts.ordinal)));
-        let run = Run { child, gate: Gate::default(), record };
-        let next = self.attend(facts, run, stop).await;
-        self.parts.local.runs(None);
-        next
-    }
-
-    fn write_settings(&self, facts: &Facts, begin: &Begin) -> Result<std::path::PathBuf, Hold> {
-        let unusable = |fault: String| Hold::new(Why::Configuration, fault);
-        let release = self.parts.binary.as_ref().map_err(|fault| unusable(fault.clone()))?.release;
-        let mounted = &self.parts.mounted;
-        let paths =
-            (mounted.paths(&crate::member::TlsFiles::CLIENT), mounted.paths(&crate::member::TlsFiles::PEER));
-        let settings = Settings {
-            config: &facts.config,
-            ordinal: facts.ordinal,
-            release,
-            data: &self.parts.volume.data(),
-            listen: &self.parts.listen,
-            tls: (&paths.0, &paths.1),
-            begin,
-        };
-        let content = settings.file().map_err(|error| unusable(error.to_string()))?;
-        let path = self.parts.volume.root().join("etcd.conf.yaml");
-        let written = std::fs::write(&path, format!("{content:#}\n"));
-        written.map_err(|error| unusable(format!("can't write {}: {error}", path.display())))?;
-        Ok(path)
-    }
-
-    async fn attend(&mut self, facts: &Facts, mut run: Run, stop: &CancellationToken) -> io::Result<Next> {
-        let began = Instant::now();
         let mut wait = Duration::ZERO;
         loop {
             tokio::select! {
-                ended = run.child.ended() => return Ok(self.ended(facts, began, ended)),
+                ended = run.child.ended() => return Ok(self.ended(facts, &run, ended)),
                 () = stop.cancelled() => return self.stop(facts, run).await.map(|()| Next::End),
                 () = sleep(wait) => {}
             }
             // A look must not keep from seeing the end, or the word to end.
             let look = tokio::select! {
-                look = self.attend_once(facts, &run.child, &mut run.gate, &mut run.record) => look?,
+                look = self.attend_once(facts, &mut run) => look?,
                 () = stop.cancelled() => continue,
             };
             wait = match look {
@@ -125,16 +82,27 @@ impl Agent {
                     run.child.stop(GRACE).await?;
                     return Ok(Next::Now);
                 }
+                Look::Failed(hold) => {
+                    run.child.stop(GRACE).await?;
+                    let wait = self.backoff.failed();
+                    let message = format!("{}, and joins anew in {} s", hold.message, wait.as_secs());
+                    let hold = Hold::new(hold.why, message);
+                    self.say_at_once(&hold).await;
+                    return Ok(Next::Pause(hold, wait));
+                }
             };
         }
     }
 
-    fn ended(&mut self, facts: &Facts, began: Instant, Ended { why, message }: Ended) -> Next {
-        if began.elapsed() >= STARTED_WELL {
+    fn ended(&mut self, facts: &Facts, run: &Run, Ended { why, message }: Ended) -> Next {
+        if run.started.elapsed() >= STARTED_WELL {
             self.backoff.succeeded();
+            self.ends = 0;
         }
         let wait = self.backoff.failed();
-        let again = self.backoff.failures() >= ENDS_MAX && matches!(facts.data, Data::Log { .. });
+        self.ends += 1;
+        // A joiner's data is a copy: it is copied anew.
+        let again = self.ends >= ENDS_MAX && matches!(facts.data, Data::Log { .. }) && run.joins.is_none();
         let data = if again {
             format!(
                 "; if this does not end, and the rest of the cluster is well, delete the claim of pod {} and the pod",
@@ -148,29 +116,26 @@ impl Agent {
     }
 
     /// One look at a running etcd.
-    async fn attend_once(
-        &mut self,
-        facts: &Facts,
-        child: &Child,
-        gate: &mut Gate,
-        record: &mut Record,
-    ) -> io::Result<Look> {
+    async fn attend_once(&mut self, facts: &Facts, run: &mut Run) -> io::Result<Look> {
         let status = self.parts.local.status().await;
         // After the answer: who answers has a log.
-        self.note_ids(record)?;
+        self.note_ids(&mut run.record)?;
+        if let Some(reporter) = &mut self.reporter {
+            reporter.report().ca_changed = run.authorities.have_changed();
+        }
         let status = match status {
             Some(Ok(status)) => status,
-            Some(Err(fault)) => return Ok(self.not_yet(child, &fault.to_string()).await),
+            Some(Err(fault)) => return self.not_yet(facts, run, &fault.to_string()).await,
             None => return Ok(Look::Again(BUSY)),
         };
-        if self.leaves(facts, record, &status).await? {
+        if self.leaves(facts, &mut run.record, &status).await? {
             return Ok(Look::Left);
         }
-        Ok(if status.is_learner {
-            self.attend_learner(child, gate, &status).await
+        if status.is_learner {
+            self.attend_learner(run, &status).await
         } else {
-            self.attend_voter(&status).await
-        })
+            Ok(self.attend_voter(&status).await)
+        }
     }
 
     /// The ids of a cluster that forms are known as soon as there is a log.
@@ -186,30 +151,38 @@ impl Agent {
         Ok(())
     }
 
-    async fn not_yet(&mut self, child: &Child, fault: &str) -> Look {
-        let (why, message) = child.complaint().unwrap_or_else(|| {
-            (Why::CatchingUp, format!("etcd has been started, and does not answer yet: {fault}"))
-        });
+    async fn not_yet(&mut self, facts: &Facts, run: &mut Run, fault: &str) -> io::Result<Look> {
+        let hold = not_yet(facts, run, fault);
+        let stage = Stage::Behind { received: self.parts.volume.received(), applied: 0 };
+        if let Some(id) = stalls(run, stage)
+            && let Ok(seen) = self.observer.look().await
+            && self.give_up(&mut run.record, id, &seen).await?
+        {
+            return Ok(Look::Failed(failed(&hold, id)));
+        }
         if let Some(reporter) = &mut self.reporter {
             reporter.role(None);
         }
-        self.say(Some(&Hold::new(why, message))).await;
-        Look::Again(BUSY)
+        self.say(Some(&hold)).await;
+        Ok(Look::Again(pace(run.started.elapsed(), BUSY)))
     }
 
     async fn attend_voter(&mut self, status: &StatusResponse) -> Look {
         let own = status.header.as_ref().map_or(0, |header| header.member_id);
         let role = if status.leader == own { Role::Leader } else { Role::Voter };
         let list = match self.parts.local.endpoint() {
-            Some(Ok(endpoint)) => endpoint.list(status.version.parse().ok()).await,
+            Some(Ok(endpoint)) => match endpoint.list(status.version.parse().ok()).await {
+                Ok(list) => Ok((self.observer.unwell(&endpoint, &list).await, list)),
+                Err(fault) => Err(fault),
+            },
             Some(Err(fault)) => Err(fault),
             None => return Look::Again(BUSY),
         };
         let Some(reporter) = &mut self.reporter else { return Look::Again(BUSY) };
         reporter.role(Some(role));
         let hold = match list {
-            Ok(list) => {
-                reporter.listed(&list.members);
+            Ok((unwell, list)) => {
+                reporter.listed(&list.members, &unwell);
                 None
             }
             Err(fault) => Some(Hold::new(Why::Unhealthy, format!("there is no quorum: {fault}"))),
@@ -218,19 +191,27 @@ impl Agent {
         Look::Again(if hold.is_some() { BUSY } else { SETTLED })
     }
 
-    async fn attend_learner(&mut self, child: &Child, gate: &mut Gate, status: &StatusResponse) -> Look {
+    async fn attend_learner(&mut self, run: &mut Run, status: &StatusResponse) -> io::Result<Look> {
         let look = self.observer.look().await;
-        let leader = look.as_ref().ok().and_then(Seen::leader_status);
         if let Some(reporter) = &mut self.reporter {
             reporter.role(Some(Role::Learner));
-            reporter.progress(status, leader);
+            reporter.progress(status, look.as_ref().ok().and_then(Seen::reference));
         }
-        let hold = match &look {
-            Ok(seen) => self.promote(child, gate, status, seen).await,
-            Err(unseen) => Some(Hold::new(unseen.why, unseen.message.clone())),
+        let (hold, stage) = match &look {
+            Ok(seen) => {
+                let hold = self.promote(&run.child, &mut run.gate, status, seen).await;
+                let stage = stage(hold.as_ref(), self.parts.volume.received(), status.raft_applied_index);
+                (hold, stage)
+            }
+            Err(unseen) => (Some(Hold::new(unseen.why, unseen.message.clone())), Stage::Excused),
         };
+        if let (Some(id), Ok(seen), Some(hold)) = (stalls(run, stage), &look, &hold)
+            && self.give_up(&mut run.record, id, seen).await?
+        {
+            return Ok(Look::Failed(failed(hold, id)));
+        }
         self.say(hold.as_ref()).await;
-        Look::Again(BUSY)
+        Ok(Look::Again(pace(run.started.elapsed(), BUSY)))
     }
 
     /// Promotes, where the gate is open. What it came to is seen at the next look, by etcd's own word.
@@ -247,14 +228,14 @@ impl Agent {
             own,
             live: &seen.live,
             learner: status,
-            leader: seen.leader_status(),
+            leader: seen.reference(),
             unreached: child.unreached(voters),
             rejected: child.rejected(),
         };
         if let Some(hold) = gate.refusal(&view, Instant::now()) {
             return Some(hold);
         }
-        match seen.endpoint.promote(own).await {
+        match seen.promote(own).await {
             Ok(()) => {
                 tracing::info!(member = %own, "promoted");
                 None
@@ -332,4 +313,39 @@ impl Agent {
         tracing::info!(member = %facts.name(), "stops etcd");
         run.child.stop(GRACE).await
     }
+}
+
+/// Why etcd, which was started, doesn't answer: as it says itself, or because nobody gets through to it.
+fn not_yet(facts: &Facts, run: &Run, fault: &str) -> Hold {
+    if let Some((why, message)) = run.child.complaint() {
+        return Hold::new(why, message);
+    }
+    let late = run.joins.is_some() && run.started.elapsed() > REACHED_WITHIN;
+    let voters = facts.live().into_iter().flat_map(|live| &live.members).filter(|member| !member.learner);
+    let unreached = if late { run.child.unreached(voters) } else { Vec::new() };
+    let said = format!("etcd has been started, and does not answer yet: {fault}");
+    match not_reached(&unreached, run.child.rejected().as_deref()) {
+        Some(hold) => Hold::new(hold.why, format!("{said}; {}", hold.message)),
+        None => Hold::new(Why::CatchingUp, said),
+    }
+}
+
+/// The id of a member whose join has failed, with this look.
+fn stalls(run: &mut Run, stage: Stage) -> Option<MemberId> {
+    let (id, stall) = run.joins.as_mut()?;
+    stall.has_failed(stage, Instant::now()).then_some(*id)
+}
+
+/// How far a learner's join is, by what it waits for while the cluster is seen.
+const fn stage(hold: Option<&Hold>, received: u64, applied: u64) -> Stage {
+    match hold {
+        Some(Hold { why: Why::CatchingUp, .. }) => Stage::Behind { received, applied },
+        Some(Hold { why: Why::Unreachable | Why::Certificate, .. }) => Stage::Unreached,
+        Some(_) | None => Stage::Excused,
+    }
+}
+
+fn failed(hold: &Hold, id: MemberId) -> Hold {
+    let message = format!("{}: nothing moved any more; it took itself out as member {id}", hold.message);
+    Hold::new(hold.why, message)
 }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -53,6 +54,9 @@ pub(super) struct Args {
     /// Cluster [default: the one that this is a pod of]
     #[arg(long, help_heading = POD, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
+    /// A join in which nothing moves for so long is begun anew
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    stalled_after: u64,
     /// Name of the pod
     #[arg(long, help_heading = POD, env = "POD_NAME", value_name = "NAME", required_unless_present = "copy_to")]
     pod_name: Option<String>,
@@ -137,6 +141,7 @@ async fn parts(args: Args, cluster: Cluster, address: IpAddr, tell_port: oneshot
         local: Arc::new(Local::new(mounted.clone(), in_url(own))),
         mounted,
         listen: in_url(address),
+        patience: Duration::from_secs(args.stalled_after),
         tell_port: Some(tell_port),
     }
 }

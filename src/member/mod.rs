@@ -3,6 +3,7 @@
 //! | from | to | where | what |
 //! |---|---|---|---|
 //! | loop | agent | ConfigMap `<name>-config`, key [`Config::KEY`] | [`Config`]: how the member runs, and whom it joins |
+//! | loop | agent | ConfigMap `<name>-config`, key [`Starts::KEY`] | [`Starts`]: how often etcd was started, as seen |
 //! | loop | agent | ConfigMap `<name>-cluster`, immutable | [`Formed`]: the cluster was formed, and its id |
 //! | loop | agent | annotation [`FORM`] on the member's pod | [`Form`]: the word to form a cluster |
 //! | loop | agent | annotation [`LEAVE`] on the member's pod | [`Leave`]: the word to leave the cluster |
@@ -16,12 +17,14 @@ mod config;
 mod formed;
 mod id;
 mod report;
+mod starts;
 mod word;
 
 pub use config::{Config, Endpoints, EtcdSettings, Owner, Scheme, Source, TlsFiles};
 pub use formed::Formed;
 pub use id::{ClusterId, MemberId};
 pub use report::{Listed, Progress, Report, Role, TooLong, Volume, Waiting, Why};
+pub use starts::{SeenStarts, Starts};
 pub use word::{Form, Leave};
 
 /// Annotation with the word to form a cluster. Only the loop writes it.

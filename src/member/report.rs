@@ -33,6 +33,10 @@ pub struct Report {
     /// Token of the last word to form that was taken: it is never used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<String>,
+    /// Whether a file of an authority holds something else than when etcd was started: it reads them once, and must be
+    /// restarted to trust what is there now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ca_changed: bool,
     /// Whether it has left the cluster on the loop's word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
@@ -100,6 +104,9 @@ pub struct Listed {
     /// Whether it has no vote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learner: bool,
+    /// Whether it isn't reached, or isn't well, as the reporting member sees it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwell: bool,
 }
 
 /// What a member waits for.
@@ -176,6 +183,7 @@ impl Report {
             role: None,
             members: Vec::new(),
             took: None,
+            ca_changed: false,
             left: false,
             waiting: None,
             progress: None,
@@ -261,8 +269,14 @@ mod tests {
             id: Some(MemberId(7)),
             cluster: Some(ClusterId(9)),
             role: Some(Role::Leader),
-            members: vec![Listed { id: MemberId(7), name: "main-0".to_owned(), learner: false }],
+            members: vec![Listed {
+                id: MemberId(7),
+                name: "main-0".to_owned(),
+                learner: false,
+                unwell: true,
+            }],
             took: Some("5d1c/1".to_owned()),
+            ca_changed: true,
             waiting: Some(waiting("\"quoted\"\n", "2026-11-29T20:00:00Z")),
             progress: Some(Progress { revision: 1, leader_revision: 20, bytes: 300, leader_bytes: 4000 }),
             ..report()
@@ -292,7 +306,7 @@ mod tests {
 
     #[test]
     fn members_are_left_out_where_there_is_no_room() {
-        let listed = |id| Listed { id: MemberId(id), name: "n".repeat(250), learner: false };
+        let listed = |id| Listed { id: MemberId(id), name: "n".repeat(250), learner: false, unwell: false };
         let report = Report { members: (0..20).map(listed).collect(), ..report() };
         assert!(Report::read(&report.annotation().unwrap()).unwrap().members.is_empty());
     }

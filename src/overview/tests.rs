@@ -29,7 +29,8 @@ fn joining() -> Etcd {
 }
 
 fn report(ordinal: u64, role: Role) -> Report {
-    let listed = |id, name: &str, learner| Listed { id: MemberId(id), name: name.to_owned(), learner };
+    let listed =
+        |id, name: &str, learner| Listed { id: MemberId(id), name: name.to_owned(), learner, unwell: false };
     Report {
         etcd_version: Some("3.6.16".to_owned()),
         id: Some(MemberId(ordinal)),

@@ -9,6 +9,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::get;
+use etcd_warden::member::{MEMBER, Report};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -21,6 +22,8 @@ struct Store {
     /// By plural and name.
     objects: BTreeMap<(String, String), Value>,
     writes: u64,
+    /// What was written of one annotation after the other, by pod.
+    written: Vec<(String, String)>,
     away: bool,
 }
 
@@ -53,6 +56,13 @@ impl Api {
         self.store().writes
     }
 
+    /// Every report that a pod has ever written.
+    pub fn reports(&self, pod: &str) -> Vec<Report> {
+        let store = self.store();
+        let of_pod = store.written.iter().filter(|(name, _)| name == pod);
+        of_pod.map(|(_, text)| Report::read(text).unwrap()).collect()
+    }
+
     pub fn put_pod(&self, name: &str, uid: &str) {
         let metadata = json!({ "name": name, "namespace": "shop", "uid": uid, "annotations": {} });
         self.put("pods", name, json!({ "metadata": metadata }));
@@ -71,6 +81,10 @@ impl Api {
         store.version += 1;
         object["metadata"]["resourceVersion"] = store.version.to_string().into();
         store.objects.insert((plural.to_owned(), name.to_owned()), object);
+    }
+
+    pub fn forget(&self, plural: &str, name: &str) {
+        self.store().objects.remove(&(plural.to_owned(), name.to_owned()));
     }
 
     pub fn annotation(&self, pod: &str, name: &str) -> Option<String> {
@@ -133,7 +147,7 @@ async fn patch(State(api): State<Api>, Path((_, plural, name)): Name, body: Byte
     }
     let patch: Value = serde_json::from_slice(&body).unwrap();
     let version = (store.version + 1).to_string();
-    let Some(object) = store.objects.get_mut(&(plural.clone(), name)) else {
+    let Some(object) = store.objects.get_mut(&(plural.clone(), name.clone())) else {
         return status(StatusCode::NOT_FOUND);
     };
     for checked in ["uid", "resourceVersion"] {
@@ -147,5 +161,8 @@ async fn patch(State(api): State<Api>, Path((_, plural, name)): Name, body: Byte
     let written = typed(&plural, object);
     store.version += 1;
     store.writes += 1;
+    if let Some(report) = patch["metadata"]["annotations"][MEMBER].as_str() {
+        store.written.push((name, report.to_owned()));
+    }
     answer(StatusCode::OK, &written)
 }

@@ -12,6 +12,9 @@ async fn one_member_forms_a_cluster_and_serves_with_each_minor() {
         let cluster = shop.form().await;
         let report = shop.report(0).unwrap();
         assert_eq!((report.took.as_deref(), report.cluster), (Some("uid-1/1"), Some(cluster)));
+        // The write that takes the word says that nothing is waited for.
+        let taking = shop.api.reports("main-0").into_iter().find(|report| report.took.is_some()).unwrap();
+        assert_eq!(taking.waiting, None);
         assert!(report.etcd_version.as_ref().unwrap().starts_with(minor), "{report:?}");
         assert!(matches!(report.volume, Volume::Data { starts: 1, .. }), "{report:?}");
         assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0"]);

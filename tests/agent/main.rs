@@ -7,12 +7,24 @@
 #[cfg(test)]
 mod api;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod forming;
 #[cfg(test)]
+mod interrupted;
+#[cfg(test)]
 mod joining;
+#[cfg(test)]
+mod refused;
 #[cfg(test)]
 mod restarts;
 #[cfg(test)]
 mod shop;
 #[cfg(test)]
+mod source;
+#[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod volumes;
+#[cfg(test)]
+mod writer;

@@ -80,3 +80,37 @@ async fn nothing_is_written_while_nothing_changes() {
     tokio::time::sleep(std::time::Duration::from_secs(25)).await;
     assert_eq!(shop.api.writes(), before);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_older_than_the_cluster_is_not_started_though_the_volume_forgot_what_ran_on_it() {
+    let (Some(old), Some(new)) = (etcd("3.5"), etcd("3.6")) else { return };
+    let mut shop = Shop::open(3, &new).await;
+    shop.form().await;
+    let before = shop.report(2).unwrap().id;
+    shop.end(2, Signal::TERM);
+    std::fs::remove_file(shop.volume(2).join("etcd-warden.json")).unwrap();
+    shop.etcd = old;
+    shop.start(2);
+    shop.until_waiting(2, Why::Version, &["the cluster has version 3.6", "use an image of 3.6 or 3.7"]).await;
+    shop.end(2, Signal::TERM);
+    shop.etcd = new;
+    shop.start(2);
+    assert_eq!(shop.until_voter(2).await.id, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voter_that_is_down_is_listed_as_unwell_by_the_others() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.source(3, &binary).await;
+    shop.start(0);
+    let unwell = |report: &etcd_warden::member::Report| {
+        let unwell = report.members.iter().filter(|member| member.unwell);
+        unwell.map(|member| member.name.clone()).collect::<Vec<_>>()
+    };
+    assert!(unwell(&shop.until_voter(0).await).is_empty());
+    shop.stop_source(2);
+    shop.until(0, "listed it as unwell", |report| unwell(report) == ["source-2"]).await;
+    shop.start_source(2, 3, &binary, super::source::Traits::default());
+    shop.until(0, "listed all as well", |report| unwell(report).is_empty()).await;
+}

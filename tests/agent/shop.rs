@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use etcd_warden::member::{
     ClusterId, Config, Endpoints, EtcdSettings, FORM, Form, Formed, MEMBER, Owner, Report, Role, Scheme,
-    Source, TlsFiles, Volume,
+    Starts, TlsFiles, Volume, Waiting, Why,
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -51,12 +51,19 @@ pub fn etcd(minor: &str) -> Option<PathBuf> {
 pub struct Shop {
     pub api: Api,
     pub config: Config,
+    /// The etcd in the pods' image.
+    pub etcd: PathBuf,
+    /// The user that agents run as; root where there is none.
+    pub user: Option<u32>,
+    /// What another Etcd adds to the names that are known here.
+    pub more_hosts: String,
+    /// Members of the source find nobody at the names of this Etcd's pods.
+    pub hidden: bool,
     directory: tempfile::TempDir,
     kubeconfig: PathBuf,
     network: [u8; 2],
-    etcd: PathBuf,
     members: BTreeMap<u32, Member>,
-    sources: Vec<Child>,
+    pub(super) sources: BTreeMap<u8, Child>,
 }
 
 /// A member's pod.
@@ -83,12 +90,15 @@ impl Shop {
         let shop = Self {
             api,
             config: config(replicas),
+            etcd: etcd.to_owned(),
+            user: None,
+            more_hosts: String::new(),
+            hidden: false,
             directory,
             kubeconfig,
             network: [process + 20, number],
-            etcd: etcd.to_owned(),
             members: BTreeMap::new(),
-            sources: Vec::new(),
+            sources: BTreeMap::new(),
         };
         shop.render();
         shop
@@ -96,11 +106,18 @@ impl Shop {
 
     /// Writes the configuration, as the loop does.
     pub fn render(&self) {
-        let text = serde_json::to_string(&self.config).unwrap();
-        self.api.put_map("main-config", &BTreeMap::from([(Config::KEY.to_owned(), text)]));
+        self.render_with(None);
     }
 
-    fn address(&self, ordinal: u32) -> Ipv4Addr {
+    /// The same with what the loop has seen of starts.
+    pub fn render_with(&self, starts: Option<&Starts>) {
+        let text = serde_json::to_string(&self.config).unwrap();
+        let mut data = BTreeMap::from([(Config::KEY.to_owned(), text)]);
+        data.extend(starts.map(|starts| (Starts::KEY.to_owned(), starts.text())));
+        self.api.put_map(&Config::name(&self.config.owner.name), &data);
+    }
+
+    pub fn address(&self, ordinal: u32) -> Ipv4Addr {
         let [second, third] = self.network;
         Ipv4Addr::new(127, second, third, 10 + u8::try_from(ordinal).unwrap())
     }
@@ -111,19 +128,44 @@ impl Shop {
         Ipv4Addr::new(127, second, third, 100 + number)
     }
 
+    /// The names of pods, where members look for them.
     fn hosts(&self) -> PathBuf {
-        let mut text = "127.0.0.1 localhost\n".to_owned();
-        for ordinal in 0..9 {
-            let (address, host) = (self.address(ordinal), self.config.host(ordinal));
-            writeln!(text, "{address} {host}\n{address} main-client.shop.svc").unwrap();
+        self.write_hosts("hosts", false)
+    }
+
+    /// The same for members of the source.
+    pub fn hosts_of_source(&self) -> PathBuf {
+        self.write_hosts("hosts-of-source", self.hidden)
+    }
+
+    fn write_hosts(&self, name: &str, hidden: bool) -> PathBuf {
+        let path = self.directory.path().join(name);
+        let text = format!("127.0.0.1 localhost\n{}{}", self.names(hidden), self.more_hosts);
+        // Members have this very file mounted, and read it at any time.
+        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            fs::write(&path, text).unwrap();
         }
-        let path = self.directory.path().join("hosts");
-        fs::write(&path, text).unwrap();
         path
+    }
+
+    /// The names of this Etcd, with their addresses.
+    pub fn names(&self, hidden: bool) -> String {
+        let service = format!("{}-client.{}.svc", self.config.owner.name, self.config.owner.namespace);
+        let mut text = String::new();
+        for ordinal in 0..9 {
+            let address = if hidden { self.source_address(150) } else { self.address(ordinal) };
+            writeln!(text, "{address} {}\n{address} {service}", self.config.host(ordinal)).unwrap();
+        }
+        text
     }
 
     pub fn volume(&self, ordinal: u32) -> PathBuf {
         self.directory.path().join(format!("volume-{ordinal}"))
+    }
+
+    /// Where everything of it stands.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Where TLS files stand, as they are mounted in a pod; below this directory.
@@ -145,23 +187,40 @@ impl Shop {
         fs::create_dir_all(&secrets).unwrap();
         let log = self.directory.path().join(format!("log-{ordinal}"));
         let file = fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        // Mounts of its own, gone with the process; and no process outlives the test.
+        // Mounts and processes of its own, as in a container: with the first process all of them end; and no process
+        // outlives the test.
         let script = "mount --bind \"$1\" /etc/hosts && mount -t tmpfs none /var && mkdir -p /var/etcd/ssl \
-                      && mount --bind \"$2\" /var/etcd/ssl && shift 2 && exec setpriv --pdeathsig KILL -- \"$@\"";
-        let mut endpoints =
-            vec![format!("{}://main-client.shop.svc:2379", self.config.endpoints.client_scheme.name())];
+                      && mount --bind \"$2\" /var/etcd/ssl && shift 2 && exec setpriv --pdeathsig KILL $USER_FLAGS -- \"$@\"";
+        let Owner { name, namespace, .. } = &self.config.owner;
+        let scheme = self.config.endpoints.client_scheme.name();
+        let mut endpoints = vec![format!("{scheme}://{name}-client.{namespace}.svc:2379")];
         endpoints.extend(self.config.source.iter().flat_map(|source| source.client_endpoints.clone()));
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", script, "sh"]).args([&hosts, &secrets]);
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--", "unshare", "--mount", "--pid", "--fork", "--kill-child"]);
+        command.args(["--mount-proc", "sh", "-c", script, "sh"]).args([&hosts, &secrets]);
         command.arg(env!("CARGO_BIN_EXE_etcd-warden"));
         command
-            .args(["agent", "--etcd-name", "main", "--log-format", "text", "--kubeconfig"])
+            .args([
+                "agent",
+                "--etcd-name",
+                name,
+                "--log-format",
+                "text",
+                "--stalled-after",
+                "2",
+                "--kubeconfig",
+            ])
             .arg(&self.kubeconfig);
         command.args(["--service-endpoints", &endpoints.join(","), "--data-dir"]).arg(&volume);
         command.args(["--listen", &self.address(ordinal).to_string()]);
         let path = format!("{}:/usr/bin:/bin", self.etcd.display());
         command.env("PATH", path).env("POD_NAME", self.config.pod(ordinal)).env("POD_UID", uid);
-        command.env("POD_NAMESPACE", "shop").env("HTTP_PROXY", "http://127.0.0.1:9");
+        let user =
+            self.user.map(|id| format!("--reuid {id} --regid {id} --clear-groups")).unwrap_or_default();
+        command
+            .env("USER_FLAGS", user)
+            .env("POD_NAMESPACE", namespace)
+            .env("HTTP_PROXY", "http://127.0.0.1:9");
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file).spawn().unwrap();
         self.members.insert(ordinal, Member { process, log });
     }
@@ -169,7 +228,7 @@ impl Shop {
     /// Ends a pod, by this signal.
     pub fn end(&mut self, ordinal: u32, signal: Signal) {
         let mut member = self.members.remove(&ordinal).unwrap();
-        kill_process(Pid::from_child(&member.process), signal).unwrap();
+        kill_process(first_process(member.process.id()), signal).unwrap();
         member.process.wait().unwrap();
     }
 
@@ -199,11 +258,24 @@ impl Shop {
                         self.members.get(&ordinal).map(|member| fs::read_to_string(&member.log).unwrap());
                     let log = log.unwrap_or_default();
                     let tail: Vec<&str> = log.lines().rev().take(40).collect();
-                    panic!("{caller}: main-{ordinal} never {what}: {report:#?}\n{}", tail.join("\n"));
+                    panic!(
+                        "{caller}: {}-{ordinal} never {what}: {report:#?}\n{}",
+                        self.config.owner.name,
+                        tail.join("\n")
+                    );
                 }
                 tokio::time::sleep(STEP).await;
             }
         }
+    }
+
+    /// Waits until a member waits, for a reason of this kind with these words.
+    pub async fn until_waiting(&self, ordinal: u32, why: Why, words: &[&str]) -> String {
+        let fits =
+            |waiting: &Waiting| waiting.why == why && words.iter().all(|word| waiting.message.contains(word));
+        let what = format!("waited because of {why:?} with {words:?}");
+        let report = self.until(ordinal, &what, |report| report.waiting.as_ref().is_some_and(fits)).await;
+        report.waiting.unwrap().message
     }
 
     pub async fn until_voter(&self, ordinal: u32) -> Report {
@@ -236,7 +308,7 @@ impl Shop {
             cluster = self.until_voter(ordinal).await.cluster;
         }
         let cluster = cluster.unwrap();
-        self.api.put_map("main-cluster", &Formed { cluster }.data());
+        self.api.put_map(&Formed::name(&self.config.owner.name), &Formed { cluster }.data());
         cluster
     }
 
@@ -280,47 +352,6 @@ impl Shop {
         (names(voters), names(learners))
     }
 
-    /// Starts an existing cluster that nothing manages, and waits until it is well.
-    pub async fn source(&mut self, count: u8, etcd: &Path) {
-        let name = |number| format!("source-{number}");
-        let peer = |shop: &Self, number| format!("http://{}:2380", shop.source_address(number));
-        let client = |shop: &Self, number| format!("http://{}:2379", shop.source_address(number));
-        let all: Vec<String> =
-            (1..=count).map(|number| format!("{}={}", name(number), peer(self, number))).collect();
-        for number in 1..=count {
-            // Members of the source must find the target's names too.
-            let script = "mount --bind \"$1\" /etc/hosts && shift && exec setpriv --pdeathsig KILL -- \"$@\"";
-            let mut command = Command::new("unshare");
-            command.args(["--mount", "sh", "-c", script, "sh"]).arg(self.hosts()).arg(etcd.join("etcd"));
-            command.args(["--name", &name(number), "--initial-cluster", &all.join(","), "--data-dir"]);
-            command.arg(self.directory.path().join(name(number)));
-            for flag in ["--listen-peer-urls", "--initial-advertise-peer-urls"] {
-                command.args([flag, &peer(self, number)]);
-            }
-            for flag in ["--listen-client-urls", "--advertise-client-urls"] {
-                command.args([flag, &client(self, number)]);
-            }
-            self.sources.push(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-        }
-        self.config.source = Some(Source {
-            members: (1..=count).map(|number| (name(number), vec![peer(self, number)])).collect(),
-            client_endpoints: (1..=count).map(|number| client(self, number)).collect(),
-        });
-        self.render();
-        let endpoint = client(self, 1);
-        let arguments = ["put", "before", "the join"];
-        let deadline = Instant::now() + SOON;
-        let ready = || {
-            let mut command = Command::new(self::etcd("3.6").unwrap().join("etcdctl"));
-            let command = command.args(["--endpoints", &endpoint]).args(arguments);
-            command.output().is_ok_and(|output| output.status.success())
-        };
-        while !ready() {
-            assert!(Instant::now() < deadline, "the source never answered");
-            tokio::time::sleep(STEP).await;
-        }
-    }
-
     /// The log of a member that runs.
     pub fn log(&self, ordinal: u32) -> PathBuf {
         self.members[&ordinal].log.clone()
@@ -343,9 +374,25 @@ impl Shop {
     }
 }
 
+/// The first process of a pod: the child of the one that made its namespaces.
+fn first_process(outer: u32) -> Pid {
+    let path = format!("/proc/{outer}/task/{outer}/children");
+    let deadline = Instant::now() + SOON;
+    loop {
+        let children = fs::read_to_string(&path).unwrap();
+        let child = children.split_whitespace().next().and_then(|id| id.parse().ok());
+        if let Some(pid) = child.and_then(Pid::from_raw) {
+            return pid;
+        }
+        assert!(Instant::now() < deadline, "the pod has no process");
+        std::thread::sleep(STEP);
+    }
+}
+
 impl Drop for Shop {
     fn drop(&mut self) {
-        for process in self.members.values_mut().map(|member| &mut member.process).chain(&mut self.sources) {
+        let members = self.members.values_mut().map(|member| &mut member.process);
+        for process in members.chain(self.sources.values_mut()) {
             let _ = process.kill();
             let _ = process.wait();
         }

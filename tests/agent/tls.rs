@@ -1,9 +1,10 @@
 //! Certificates on peers and on clients, as etcd-druid's Secrets have them.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
-use etcd_warden::member::{Config, Report, Scheme, TlsFiles, Why};
+use etcd_warden::member::{Config, Scheme, TlsFiles, Why};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 
 use super::shop::{Shop, etcd};
@@ -23,9 +24,10 @@ impl Authority {
     }
 
     /// One certificate for all members, which shows to servers and to clients.
-    fn sign(&self, config: &Config, directory: &Path) {
+    fn sign(&self, config: &Config, addresses: &[Ipv4Addr], directory: &Path) {
         let hosts = (0..3).map(|ordinal| config.host(ordinal));
-        let names = hosts.chain(["main-client.shop.svc".to_owned()]).collect::<Vec<_>>();
+        let addresses = addresses.iter().map(ToString::to_string);
+        let names = hosts.chain(["main-client.shop.svc".to_owned()]).chain(addresses).collect::<Vec<_>>();
         let mut params = CertificateParams::new(names).unwrap();
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
@@ -41,7 +43,15 @@ fn mount(shop: &Shop, files: &TlsFiles, trusted: &Authority, signs: &Authority) 
     let within = |path: &str| shop.secrets().join(path.trim_start_matches("/var/etcd/ssl/"));
     fs::create_dir_all(within(files.ca)).unwrap();
     fs::write(within(files.ca).join("ca.crt"), &trusted.pem).unwrap();
-    signs.sign(&shop.config, &within(files.server));
+    let addresses: Vec<Ipv4Addr> = shop.source_addresses().collect();
+    signs.sign(&shop.config, &addresses, &within(files.server));
+}
+
+/// Lets an endpoint trust several authorities.
+fn trust(shop: &Shop, files: &TlsFiles, trusted: &[&Authority]) {
+    let bundle: String = trusted.iter().map(|authority| authority.pem.as_str()).collect();
+    let path = shop.secrets().join(files.ca.trim_start_matches("/var/etcd/ssl/")).join("ca.crt");
+    fs::write(path, bundle).unwrap();
 }
 
 async fn with_tls(replicas: u32) -> Option<Shop> {
@@ -88,16 +98,68 @@ async fn a_joiner_with_a_wrong_ca_or_certificate_names_it_and_changes_nothing() 
     let members = shop.members(&shop.client_url(0));
     shop.config.replicas = 2;
     shop.render();
-    let waits = |report: &Report, words: &str| {
-        let waiting = report.waiting.as_ref();
-        waiting.is_some_and(|waiting| waiting.why == Why::Certificate && waiting.message.contains(words))
-    };
     mount(&shop, &TlsFiles::CLIENT, &other, &clients);
     shop.start(1);
-    shop.until(1, "distrusted the server", |report| waits(report, "UnknownIssuer")).await;
+    shop.until_waiting(1, Why::Certificate, &["UnknownIssuer"]).await;
     // A running etcd reads its certificate anew, and its CA once: it refuses what the other one has signed.
     mount(&shop, &TlsFiles::CLIENT, &other, &other);
-    shop.until(1, "was refused", |report| waits(report, "client certificate")).await;
+    shop.until_waiting(1, Why::Certificate, &["client certificate"]).await;
     mount(&shop, &TlsFiles::CLIENT, &clients, &clients);
     assert_eq!(shop.members(&shop.client_url(0)), members);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_with_tls_is_joined() {
+    let Some(mut shop) = with_tls(1).await else { return };
+    let (peers, clients) = (Authority::new("peers"), Authority::new("clients"));
+    mount(&shop, &TlsFiles::PEER, &peers, &peers);
+    mount(&shop, &TlsFiles::CLIENT, &clients, &clients);
+    let binary = shop.etcd.clone();
+    shop.source(3, &binary).await;
+    shop.start(0);
+    shop.until_voter(0).await;
+    assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0", "source-1", "source-2", "source-3"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_joiner_that_peers_would_refuse_is_not_added_until_that_is_mended() {
+    let Some(mut shop) = with_tls(1).await else { return };
+    let (peers, clients, other) =
+        (Authority::new("peers"), Authority::new("clients"), Authority::new("other"));
+    mount(&shop, &TlsFiles::PEER, &peers, &peers);
+    mount(&shop, &TlsFiles::CLIENT, &clients, &clients);
+    let binary = shop.etcd.clone();
+    shop.source(1, &binary).await;
+    mount(&shop, &TlsFiles::PEER, &other, &peers);
+    shop.start(0);
+    // What it shows is signed by nobody that it trusts itself.
+    shop.until_waiting(0, Why::Certificate, &["peer certificate of main-0", "UnknownIssuer"]).await;
+    mount(&shop, &TlsFiles::PEER, &other, &other);
+    shop.until_waiting(0, Why::Certificate, &["source-1", &shop.source_peer_url(1), "nothing was added"])
+        .await;
+    mount(&shop, &TlsFiles::PEER, &peers, &other);
+    trust(&shop, &TlsFiles::PEER, &[&peers, &other]);
+    shop.until_waiting(0, Why::Certificate, &["source-1", "refuses this member's peer certificate"]).await;
+    assert_eq!(shop.members(&shop.source_url(1)), (vec!["source-1".to_owned()], Vec::new()));
+    mount(&shop, &TlsFiles::PEER, &peers, &peers);
+    shop.until_voter(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_ca_is_reported_until_etcd_was_started_with_it() {
+    let Some(mut shop) = with_tls(1).await else { return };
+    let (peers, clients, next) = (Authority::new("peers"), Authority::new("clients"), Authority::new("next"));
+    mount(&shop, &TlsFiles::PEER, &peers, &peers);
+    mount(&shop, &TlsFiles::CLIENT, &clients, &clients);
+    shop.form().await;
+    assert!(!shop.report(0).unwrap().ca_changed);
+    trust(&shop, &TlsFiles::CLIENT, &[&clients, &next]);
+    shop.until(0, "reported the change", |report| report.ca_changed).await;
+    shop.end(0, rustix::process::Signal::TERM);
+    shop.start(0);
+    assert!(!shop.until_voter(0).await.ca_changed);
+    // Now etcd trusts what the other authority has signed.
+    mount(&shop, &TlsFiles::CLIENT, &next, &next);
+    trust(&shop, &TlsFiles::CLIENT, &[&clients, &next]);
+    assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0"]);
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::agent::acceptance::SETTLED;
 use crate::agent::facts::{Sibling, Told, Unseen};
 use crate::agent::testing::{CLUSTER, config, record, voter};
-use crate::member::{Leave, Volume};
+use crate::member::{Leave, SeenStarts, Volume};
 
 const CLUSTERS: [ClusterId; 2] = [CLUSTER, ClusterId(0xc2)];
 const SOURCE: &[(&str, &str)] = &[("source-1", "http://source-1:2380")];
@@ -82,14 +82,19 @@ fn told() -> impl Strategy<Value = Told> {
         (id(), cluster()).prop_map(|(member, cluster)| Volume::Data { member, cluster, starts: 1 }),
     ];
     let sibling = option::of(volume).prop_map(|volume| Sibling { pod: "main-1".to_owned(), volume });
-    let parts =
-        (option::of(cluster()), option::of(form), any::<bool>(), option::of(id()), option::of(0_u64..6));
+    let parts = (
+        option::of(cluster()),
+        option::of(form),
+        any::<bool>(),
+        option::of(id()),
+        option::of((id(), 0_u64..6)),
+    );
     (parts, vec(sibling, 0..3)).prop_map(|((formed, form, took, leave, starts_seen), siblings)| Told {
         formed,
         form: form.map(|token| Form { token: token.to_owned(), initial_cluster: String::new() }),
         took: took.then(|| "uid-1/1".to_owned()),
         leave: leave.map(|member| Leave { member }),
-        starts_seen,
+        starts_seen: starts_seen.map(|(member, starts)| SeenStarts { member, starts }).into_iter().collect(),
         siblings,
     })
 }

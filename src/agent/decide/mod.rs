@@ -136,9 +136,13 @@ fn leave(facts: &Facts) -> Option<Step> {
 }
 
 fn rolled_back(facts: &Facts) -> Option<Step> {
-    let seen = facts.heard()?.starts_seen?;
+    let (member, _) = log(facts)?;
+    let of_member = facts.heard()?.starts_seen.iter().filter(|seen| seen.member == member);
+    let seen = of_member.map(|seen| seen.starts).max()?;
     let starts = facts.record().map_or(0, |record| record.starts);
-    let (member, _) = log(facts).filter(|_| starts < seen)?;
+    if starts >= seen {
+        return None;
+    }
     let age = format!(
         "{} was rolled back: etcd was started {starts} times on it, and {seen} were seen",
         claim(facts)

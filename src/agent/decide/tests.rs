@@ -4,7 +4,7 @@ use super::*;
 use crate::agent::acceptance::SETTLED;
 use crate::agent::facts::{Sibling, Told, Unseen};
 use crate::agent::testing::{CLUSTER, config, facts, live, others, record, voter};
-use crate::member::{Leave, Volume};
+use crate::member::{Leave, SeenStarts, Volume};
 
 const OWN_URL: &str = "http://main-0.main-peer.shop.svc:2380";
 const OWN: MemberId = MemberId(0xa0);
@@ -80,6 +80,10 @@ fn data_of(member: u64, cluster: ClusterId) -> Volume {
     Volume::Data { member: MemberId(member), cluster, starts: 1 }
 }
 
+fn seen(starts: u64) -> Vec<SeenStarts> {
+    vec![SeenStarts { member: OWN, starts }]
+}
+
 #[test]
 fn told_to_leave_it_leaves_and_then_stays_down() {
     let mut facts = restarted();
@@ -109,19 +113,26 @@ fn a_joiner_that_was_only_added_leaves_too() {
 #[test]
 fn claim_restored_from_an_older_copy_is_a_lost_disk() {
     let mut facts = restarted();
-    told(&mut facts).starts_seen = Some(4);
+    told(&mut facts).starts_seen = seen(4);
     decides(&facts, "rolled_back", &Step::SetAside);
-    told(&mut facts).starts_seen = Some(3);
+    told(&mut facts).starts_seen = seen(3);
+    decides(&facts, "own_data", &Step::Start);
+}
+
+#[test]
+fn a_member_that_joined_anew_counts_from_the_beginning() {
+    let mut facts = restarted();
+    told(&mut facts).starts_seen = vec![SeenStarts { member: MemberId(0xa1), starts: 40 }];
     decides(&facts, "own_data", &Step::Start);
 }
 
 #[test]
 fn an_older_copy_without_the_rest_of_the_cluster_is_left_alone() {
     let mut facts = Facts { cluster: unseen(), ..restarted() };
-    told(&mut facts).starts_seen = Some(4);
+    told(&mut facts).starts_seen = seen(4);
     holds(&facts, "rolled_back", Why::LostData, &["main-0", "3 times", "4 were seen"]);
     let mut facts = Facts { cluster: Ok(live(vec![own_voter()])), ..restarted() };
-    told(&mut facts).starts_seen = Some(4);
+    told(&mut facts).starts_seen = seen(4);
     holds(&facts, "rolled_back", Why::LostData, &["only voter"]);
 }
 
@@ -353,9 +364,10 @@ fn a_learner_that_no_pod_will_be_is_removed() {
 #[test]
 fn an_unhealthy_voter_of_the_source_is_waited_for() {
     let mut down = others(3);
-    down.well_for = None;
+    (down.well_for, down.unwell) = (None, Some("connection refused".to_owned()));
     let cluster = Ok(live(vec![others(1), others(2), down]));
-    holds(&Facts { cluster, ..joiner() }, "add_not_accepted", Why::Unhealthy, &["2 of 3", "source-3"]);
+    let words = ["2 of 3", "source-3", "connection refused"];
+    holds(&Facts { cluster, ..joiner() }, "add_not_accepted", Why::Unhealthy, &words);
 }
 
 #[test]

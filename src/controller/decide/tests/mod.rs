@@ -82,6 +82,7 @@ fn list(names: &[&str]) -> Vec<Listed> {
         id: MemberId(at as u64),
         name: (*name).to_owned(),
         learner: false,
+        unwell: false,
     };
     names.iter().enumerate().map(member).collect()
 }
