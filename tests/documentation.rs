@@ -31,6 +31,7 @@ mod tests {
     use etcd_warden::pki::managed;
     use etcd_warden::rules::{Group, RULES, WARNINGS};
 
+    use etcd_warden::member::Why;
     use etcd_warden::{controller, kubernetes, lease};
 
     use super::generated::{blesses, check_part, path};
@@ -103,6 +104,37 @@ mod tests {
         let named = BOUNDS.iter().filter_map(|bound| bound.rule);
         for id in named.chain(validations().iter().map(|validation| validation.rule)) {
             assert!(ids.contains(id), "the CRD names {id}, which is no rule");
+        }
+    }
+
+    /// Each reason why a member waits has its remedy, in a row of its own; no row is about something else.
+    #[test]
+    fn every_reason_to_wait_is_explained() {
+        let text = fs::read_to_string(path("docs/join.md")).unwrap();
+        let (_, table) = text.split_once("| reason | what it means | what to do |").unwrap();
+        let table = table.split("\n\n").next().unwrap();
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
+        let explained: BTreeSet<String> = rows
+            .map(|row| {
+                let cells: Vec<&str> = row.trim_end_matches(" |").split(" | ").collect();
+                assert!(cells.len() == 3 && cells.iter().all(|cell| !cell.trim().is_empty()), "{row}");
+                cells[0].trim_end_matches('`').to_owned()
+            })
+            .collect();
+        let known: BTreeSet<String> = Why::ALL.iter().map(|why| format!("{why:?}")).collect();
+        assert_eq!(explained, known);
+    }
+
+    /// Every condition that the loop writes, and every metric and alert that operating names, is there.
+    #[test]
+    fn operating_names_what_there_is() {
+        let text = fs::read_to_string(path("docs/operate.md")).unwrap();
+        for condition in controller::conditions() {
+            assert!(text.contains(&format!("\n| `{condition}` |")), "{condition} isn't explained");
+        }
+        let alerts = fs::read_to_string(path("manifests/components/monitoring/alerts.yaml")).unwrap();
+        for word in text.split('`').filter(|word| word.starts_with("EtcdWarden")) {
+            assert!(alerts.contains(&format!("alert: {word}\n")), "there is no alert {word}");
         }
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn config(replicas: u32, source: &[(&str, &str)]) -> Config {
         },
         source: (!members.is_empty())
             .then(|| Source { members, client_endpoints: vec!["http://source-1:2379".to_owned()] }),
+        ending: false,
     }
 }
 

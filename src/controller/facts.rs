@@ -1,5 +1,7 @@
 //! What the loop has before it when it decides about an Etcd.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -8,7 +10,7 @@ use super::object::Etcd;
 use super::pod::Pod;
 use super::render::{BELONGS_TO, Frozen, Settings, Standing, source_endpoints, storage};
 use crate::etcd::{BOOTSTRAPPED, SOURCES_LEFT};
-use crate::member::{ClusterId, Config, Formed, Volume};
+use crate::member::{Config, Formed, SeenStarts, Starts, Volume};
 
 /// An object that stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,15 +27,15 @@ pub struct Stands {
     pub object: Value,
 }
 
-/// Another Etcd whose members are of the same cluster.
+/// Another Etcd whose members are of the same cluster, or are joining it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// Namespace and name.
     pub etcd: String,
-    /// The cluster.
-    pub cluster: ClusterId,
-    /// Whether all of its members are ready.
-    pub is_well: bool,
+    /// Why its members can't be counted on; nothing where all are ready, and none is leaving.
+    pub unwell: Option<String>,
+    /// Its members that have an id, by name, with their peer URLs.
+    pub members: BTreeMap<String, Vec<String>>,
 }
 
 /// What the loop has before it.
@@ -45,7 +47,7 @@ pub struct Facts<'a> {
     pub objects: &'a [Stands],
     /// The pods of its StatefulSet.
     pub pods: &'a [Pod],
-    /// Etcds with members of the same cluster.
+    /// Etcds with members of the same cluster, or that join the same one.
     pub neighbours: &'a [Neighbour],
     /// What an administrator decided.
     pub settings: &'a Settings,
@@ -129,7 +131,23 @@ impl Facts<'_> {
             frozen,
             storage: set.and_then(storage),
             source_endpoints: set.filter(|_| is_joined).and_then(source_endpoints),
+            beside: self.neighbours.iter().flat_map(|neighbour| neighbour.members.clone()).collect(),
+            starts: self.starts(config.map(|config| &config.object)),
         }
+    }
+
+    /// What stands in the configuration, and what is reported now.
+    fn starts(&self, config: Option<&Value>) -> Starts {
+        let text = config.and_then(|config| config.get("data")?.get(Starts::KEY)?.as_str());
+        let mut starts = text.and_then(|text| Starts::read(text).ok()).unwrap_or_default();
+        for pod in self.pods {
+            if let Some(Volume::Data { member, starts: number, .. }) =
+                pod.report().map(|report| &report.volume)
+            {
+                starts.note(&pod.name, SeenStarts { member: *member, starts: *number });
+            }
+        }
+        starts
     }
 }
 

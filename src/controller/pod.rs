@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod as KubernetesPod};
 
 use super::object::Etcd;
 use super::render::CONTAINER;
-use crate::member::{FORM, Form, LEAVE, MEMBER, Report, Role};
+use crate::member::{FORM, Form, LEAVE, MEMBER, Report, Role, Why};
 
 /// A member's pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,24 +113,30 @@ impl Pod {
         self.report().is_some_and(|report| report.left)
     }
 
-    /// Whether a word that it holds is used.
-    pub fn used_its_word(&self) -> bool {
-        let (Some(Word::Form(word)), Some(report)) = (&self.word, self.report()) else { return false };
-        report.took.as_ref() == Some(&word.token)
+    /// Whether it is no member, and has seen that it is to become none.
+    pub fn joins_no_more(&self) -> bool {
+        self.report().is_some_and(|report| {
+            let is_aware = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Ending);
+            report.id.is_none() && is_aware
+        })
     }
 
     /// Why it isn't as far as a member should be, for a person; nothing where it says nothing of the kind.
     pub fn waits_for(&self) -> Option<String> {
         let what = match &self.said {
-            _ if self.is_terminating => "is ending".to_owned(),
+            _ if self.is_terminating => " is ending".to_owned(),
             Said::Nothing | Said::Stale => match &self.trouble {
-                Some(trouble) => trouble.clone(),
-                None => "has not reported yet".to_owned(),
+                Some(trouble) => format!(" {trouble}"),
+                None => " has not reported yet".to_owned(),
             },
-            Said::Odd(why) => format!("reports what doesn't count: {why}"),
-            Said::Report(report) => format!("waits: {}", report.waiting.as_ref()?.message),
+            Said::Odd(why) => format!(" reports what doesn't count: {why}"),
+            Said::Report(report) => {
+                // The kind of wait is what the documentation goes by.
+                let waiting = report.waiting.as_ref()?;
+                format!(": {} [{:?}]", waiting.message, waiting.why)
+            }
         };
-        Some(format!("{} {what}", self.name))
+        Some(format!("{}{what}", self.name))
     }
 }
 

@@ -34,8 +34,8 @@ pub struct Status {
     pub peer_url_tls_enabled: Option<bool>,
     /// The StatefulSet.
     pub etcd: Option<Value>,
-    /// Another controller's; never written.
-    pub last_operation: Option<Value>,
+    /// What the loop is at.
+    pub last_operation: Option<LastOperation>,
     /// What went wrong last.
     pub last_errors: Vec<LastError>,
     /// What it is going through, in one word.
@@ -103,6 +103,24 @@ pub struct LastError {
     pub description: String,
     /// When it was first seen.
     pub observed_at: String,
+}
+
+/// What the loop is at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LastOperation {
+    /// `Reconcile` or `Delete`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `Processing`, `Succeeded` or `Error`.
+    pub state: String,
+    /// For a person.
+    pub description: String,
+    /// The generation that it is about.
+    #[serde(rename = "runID")]
+    pub run_id: String,
+    /// When it was written.
+    pub last_update_time: String,
 }
 
 /// Conditions that are good when they are not `True`.

@@ -17,6 +17,9 @@ pub struct Config {
     /// The existing cluster that is joined; absent where one is formed. Stays until the join is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// Whether the Etcd is being deleted: nobody is added to a cluster any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ending: bool,
 }
 
 /// The Etcd whose members they are.
@@ -217,6 +220,7 @@ mod tests {
                 freelist_type: "array".to_owned(),
             },
             source: None,
+            ending: false,
         }
     }
 

@@ -159,6 +159,32 @@ pub enum Why {
     EtcdEnds,
     /// The image or the configuration can't be run.
     Configuration,
+    /// The Etcd is being deleted: this member, which is none yet, joins no more.
+    Ending,
+}
+
+impl Why {
+    /// All of them.
+    pub const ALL: [Self; 18] = [
+        Self::NoWord,
+        Self::ApiServer,
+        Self::Unreachable,
+        Self::Certificate,
+        Self::Authentication,
+        Self::SourceDiffers,
+        Self::Unhealthy,
+        Self::OtherLearner,
+        Self::Version,
+        Self::Space,
+        Self::ForeignData,
+        Self::LostData,
+        Self::Collision,
+        Self::Removed,
+        Self::CatchingUp,
+        Self::EtcdEnds,
+        Self::Configuration,
+        Self::Ending,
+    ];
 }
 
 /// A report that is longer than an annotation may be here.
@@ -284,6 +310,15 @@ mod tests {
         for report in [report(), full] {
             assert_eq!(Report::read(&report.annotation().unwrap()), Ok(report));
         }
+    }
+
+    #[test]
+    fn no_kind_of_wait_is_left_out() {
+        for (at, why) in Why::ALL.into_iter().enumerate() {
+            assert_eq!(why as usize, at, "{why:?}");
+        }
+        // The last one: a further kind comes after it, and into the list.
+        assert_eq!(Why::ALL.last(), Some(&Why::Ending));
     }
 
     #[test]

@@ -427,5 +427,6 @@ fn config(replicas: u32) -> Config {
             freelist_type: "array".to_owned(),
         },
         source: None,
+        ending: false,
     }
 }

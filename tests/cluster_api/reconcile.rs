@@ -212,6 +212,36 @@ async fn an_object_of_the_same_name_is_left_alone_and_named() {
     until("it is said no more", async || bed.etcd()["status"]["lastErrors"] == json!([])).await;
 }
 
+/// As where somebody has installed a definition without a schema.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_etcd_that_can_not_be_read_says_so_once_and_is_made_once_it_can() {
+    let bed = Bed::start(|api| {
+        let mut odd = etcd(1);
+        odd["spec"]["replicas"] = "one".into();
+        api.put(ETCD, odd);
+    });
+    until("it is said", async || {
+        let error = bed.etcd()["status"]["lastErrors"][0].clone();
+        error["code"] == "ERR_UNREADABLE"
+            && error["description"].as_str().unwrap().contains("spec can't be read")
+    })
+    .await;
+    let told =
+        || bed.api.below("/events/").iter().filter(|event| event["reason"] == "ERR_UNREADABLE").count();
+    until("it is told", async || told() == 1).await;
+    let (writes, failures) = (bed.api.writes("/shop/"), async || {
+        let text = client::plain(bed.process.probes, "/metrics").await.body;
+        let line = text.lines().find_map(|line| line.strip_prefix("etcd_warden_loop_failures_total "));
+        line.unwrap().parse::<u64>().unwrap()
+    });
+    let before = failures().await;
+    until("it is looked at again", async || failures().await > before).await;
+    assert_eq!((bed.api.writes("/shop/"), told()), (writes, 1), "nothing is written again");
+    bed.api.change(ETCD, |etcd| etcd["spec"]["replicas"] = 1.into());
+    until("it is made", async || bed.api.get(SET).is_some()).await;
+    until("it is said no more", async || bed.etcd()["status"]["lastErrors"] == json!([])).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_may_not_be_done_is_said_and_done_once_it_may() {
     let bed = Bed::start(|api| {

@@ -51,7 +51,7 @@ fn variables(deployment: &Value) -> Vec<(String, Option<String>)> {
 fn all_variables() -> Vec<(String, Option<String>)> {
     let mut found = variables(&deployment());
     found.extend(variables(&object("components/cert-manager/files.yaml", "Deployment")));
-    found.extend(variables(&object("components/controller/server.yaml", "Deployment")));
+    found.extend(variables(&object("standalone/server.yaml", "Deployment")));
     let component = object("components/warn-only/kustomization.yaml", "Component");
     let patches = list(&component["patches"]).iter();
     found.extend(

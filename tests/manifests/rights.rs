@@ -102,7 +102,7 @@ fn the_loop_keeps_what_an_etcd_is_made_of() {
         ("cluster", rbac, "roles", None, keep),
         ("cluster", "events.k8s.io", "events", None, &["create", "patch"]),
     ];
-    assert_eq!(rights("components/controller/loop.yaml"), expected(&table));
+    assert_eq!(rights("standalone/loop.yaml"), expected(&table));
     // Every kind that is rendered is among them.
     for kind in etcd_warden::controller::Kind::ALL {
         let resource = kind.api_resource();
@@ -117,7 +117,7 @@ fn the_loop_keeps_what_an_etcd_is_made_of() {
 #[test]
 fn the_loop_has_its_lease_and_the_servers_own_image() {
     let server = object("base/server.yaml", "Deployment");
-    let patch = object("components/controller/server.yaml", "Deployment");
+    let patch = object("standalone/server.yaml", "Deployment");
     let container = |deployment: &Value| deployment["spec"]["template"]["spec"]["containers"][0].clone();
     let image = container(&server)["image"].clone();
     let env = container(&patch)["env"].clone();
@@ -127,13 +127,20 @@ fn the_loop_has_its_lease_and_the_servers_own_image() {
     };
     assert_eq!(value("ETCD_WARDEN_AGENT_IMAGE"), image);
     assert_eq!(value("ETCD_WARDEN_CONTROLLER"), "true");
-    let lease = object("components/controller/loop.yaml", "Lease");
+    // A version that upgrades count on, not one that moves.
+    let etcd = value("ETCD_WARDEN_ETCD_IMAGE");
+    let tag = text(&etcd).rsplit_once(":v").map(|(_, tag)| tag.split('.').collect::<Vec<_>>());
+    assert!(
+        tag.is_some_and(|tag| tag.len() == 3 && tag.iter().all(|part| part.parse::<u32>().is_ok())),
+        "{etcd}"
+    );
+    let lease = object("standalone/loop.yaml", "Lease");
     assert_eq!(default_of(&help(), "loop-lease").as_deref(), lease["metadata"]["name"].as_str());
 }
 
 #[test]
 fn every_role_is_bound_to_the_server_alone() {
-    for file in ["base/identity.yaml", "base/certificates.yaml", "components/controller/loop.yaml"] {
+    for file in ["base/identity.yaml", "base/certificates.yaml", "standalone/loop.yaml"] {
         let objects = objects(file);
         for role in objects.iter().filter(|object| text(&object["kind"]).ends_with("Role")) {
             let binding = objects.iter().find(|binding| {

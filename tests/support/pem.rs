@@ -43,18 +43,23 @@ impl Authority {
     }
 
     pub fn sign_for(&self, common_name: &str, from: SystemTime, to: SystemTime) -> Pair {
-        self.issue("localhost", common_name, from, to)
+        self.issue(&["localhost".to_owned()], common_name, from, to)
     }
 
     /// A certificate for a host, a name or an address.
     pub fn sign_host(&self, host: &str) -> Pair {
-        let now = SystemTime::now();
-        self.issue(host, host, now - HOUR, now + HOUR)
+        self.sign_hosts(&[host.to_owned()])
     }
 
-    fn issue(&self, host: &str, common_name: &str, from: SystemTime, to: SystemTime) -> Pair {
+    /// A certificate for several hosts.
+    pub fn sign_hosts(&self, hosts: &[String]) -> Pair {
+        let now = SystemTime::now();
+        self.issue(hosts, &hosts[0], now - HOUR, now + HOUR)
+    }
+
+    fn issue(&self, hosts: &[String], common_name: &str, from: SystemTime, to: SystemTime) -> Pair {
         let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new([host.to_owned()]).unwrap();
+        let mut params = CertificateParams::new(hosts).unwrap();
         params.distinguished_name.push(DnType::CommonName, common_name);
         params.not_before = from.into();
         params.not_after = to.into();

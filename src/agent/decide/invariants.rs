@@ -11,7 +11,7 @@ use super::*;
 use crate::agent::acceptance::SETTLED;
 use crate::agent::facts::{Sibling, Told, Unseen};
 use crate::agent::testing::{CLUSTER, config, record, voter};
-use crate::member::{Leave, SeenStarts, Volume};
+use crate::member::{Config, Leave, SeenStarts, Volume};
 
 const CLUSTERS: [ClusterId; 2] = [CLUSTER, ClusterId(0xc2)];
 const SOURCE: &[(&str, &str)] = &[("source-1", "http://source-1:2380")];
@@ -103,8 +103,9 @@ fn facts() -> impl Strategy<Value = Facts> {
     let cluster = option::of(live())
         .prop_map(|live| live.ok_or_else(|| Unseen { why: Why::Unreachable, message: "refused".to_owned() }));
     let told = option::weighted(0.9, told()).prop_map(|told| told.ok_or_else(|| "away".to_owned()));
-    (any::<bool>(), data(), noted(), cluster, told).prop_map(|(join, data, record, cluster, told)| Facts {
-        config: config(3, if join { SOURCE } else { &[] }),
+    let parts = (any::<[bool; 2]>(), data(), noted(), cluster, told);
+    parts.prop_map(|([join, ending], data, record, cluster, told)| Facts {
+        config: Config { ending, ..config(3, if join { SOURCE } else { &[] }) },
         ordinal: 0,
         data,
         record,
@@ -157,7 +158,7 @@ fn starts_only_its_own_cluster(facts: &Facts) {
 
 fn adds_only_what_is_not_there(facts: &Facts) {
     let live = facts.live().unwrap();
-    assert_eq!(facts.data, Data::None);
+    assert_eq!((facts.config.ending, &facts.data), (false, &Data::None));
     assert!(entry::own(facts, live).is_none() && entry::collision(facts, live).is_none());
     assert_eq!((learners(live, MemberId(0)), live.alarms.len()), (0, 0));
 }

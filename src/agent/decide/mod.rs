@@ -64,6 +64,7 @@ pub const ROWS: &[(&str, Row)] = &[
     ("never_had_a_log", never_had_a_log),
     ("useless_data", useless_data),
     ("unreadable", unreadable),
+    ("ending", ending),
     ("unreachable", unreachable),
     ("another_cluster_answers", another_cluster_answers),
     ("own_entry_prepared", own_entry_prepared),
@@ -286,6 +287,13 @@ fn unreadable(facts: &Facts) -> Option<Step> {
 fn belongs(facts: &Facts) -> bool {
     facts.data == Data::None
         && (facts.config.source.is_some() || facts.was_formed() || facts.live().is_some())
+}
+
+/// The loop counts on it: who has said so adds itself to no cluster behind its back.
+fn ending(facts: &Facts) -> Option<Step> {
+    let has_entry = facts.live().is_some_and(|live| entry::own(facts, live).is_some());
+    let message = "the Etcd is being deleted: nobody joins any more";
+    (facts.config.ending && belongs(facts) && !has_entry).then(|| hold(Why::Ending, message))
 }
 
 fn unreachable(facts: &Facts) -> Option<Step> {

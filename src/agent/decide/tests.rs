@@ -371,6 +371,20 @@ fn an_unhealthy_voter_of_the_source_is_waited_for() {
 }
 
 #[test]
+fn while_the_etcd_is_being_deleted_nobody_joins_any_more() {
+    let mut facts = joiner();
+    facts.config.ending = true;
+    holds(&facts, "ending", Why::Ending, &["deleted"]);
+    facts.cluster = unseen();
+    holds(&facts, "ending", Why::Ending, &["deleted"]);
+    // Who was added takes itself out again.
+    let mut learner = own_voter();
+    learner.learner = true;
+    facts.cluster = Ok(live(vec![others(1), learner]));
+    decides(&facts, "own_entry_learner", &Step::RemoveOwn(OWN));
+}
+
+#[test]
 fn a_joiner_adds_itself() {
     decides(&joiner(), "add", &Step::Add);
 }

@@ -7,17 +7,18 @@ use super::super::join::{Join, clusters, join};
 use super::super::members::members;
 use super::super::pod::Pod;
 use super::super::render::selector;
-use super::super::status::{Condition, LastError, Snapshot, Status};
+use super::super::status::{Condition, Snapshot, Status};
 use super::super::supported::not_carried_out;
+use super::last::{last_errors, last_operation};
 use super::phase::Told;
 use super::roll::current_revision;
 use super::{End, Forming, Roll, Work, time};
 use crate::etcd::BOOTSTRAPPED;
-use crate::member::ClusterId;
+use crate::member::{ClusterId, Volume};
 use crate::text::{escaped, shortened};
 
 /// Longest message, in characters: escaped, it stays below 8 KiB.
-const MESSAGE_MAX: usize = 2000;
+pub(super) const MESSAGE_MAX: usize = 2000;
 
 /// A condition's status, reason and message.
 struct Finding {
@@ -34,15 +35,22 @@ fn finding(status: &'static str, reason: &'static str, message: impl Into<String
 type Check = fn(&Facts<'_>, &Work<'_>) -> Option<Finding>;
 
 /// Every condition that the loop writes. Others' are left as they are.
-const CONDITIONS: [(&str, Check); 7] = [
+const CONDITIONS: [(&str, Check); 9] = [
     ("AllMembersReady", all_members_ready),
     ("AllMembersUpdated", all_members_updated),
+    ("BackupReady", backup_ready),
     (BOOTSTRAPPED, bootstrapped),
     ("ClusterIDMismatch", cluster_id_mismatch),
+    ("DataVolumesReady", data_volumes_ready),
     ("Left", left),
     ("Ready", ready),
     ("Supported", supported),
 ];
+
+/// Types of the conditions that the loop writes.
+pub fn conditions_written() -> impl Iterator<Item = &'static str> {
+    CONDITIONS.iter().map(|(kind, _)| *kind)
+}
 
 pub(super) fn status(facts: &Facts<'_>, work: &Work<'_>) -> Status {
     let before = &facts.etcd.status;
@@ -55,6 +63,7 @@ pub(super) fn status(facts: &Facts<'_>, work: &Work<'_>) -> Status {
     if work.is_applied {
         status.observed_generation = Some(facts.etcd.generation);
     }
+    status.last_operation = Some(last_operation(facts, work));
     if let Forming::Record(attempt) = work.forming {
         status.forming_attempt = Some(attempt);
     }
@@ -126,25 +135,6 @@ fn condition(kind: &str, found: &Finding, before: Option<&Condition>, now: &str)
     }
 }
 
-fn last_errors(facts: &Facts<'_>, work: &Work<'_>) -> Vec<LastError> {
-    let before = &facts.etcd.status.last_errors;
-    let mut errors = Vec::new();
-    for (code, description) in &work.problems {
-        let description = escaped(&shortened(description, MESSAGE_MAX));
-        let known = before.iter().find(|error| error.code == *code && error.description == description);
-        let fresh = || LastError {
-            code: code.clone(),
-            description: description.clone(),
-            observed_at: time(facts.now),
-        };
-        let error = known.cloned().unwrap_or_else(fresh);
-        if !errors.contains(&error) {
-            errors.push(error);
-        }
-    }
-    errors
-}
-
 /// A member is ready only as a voter that answers a linearizable read, so that one ready member proves quorum.
 #[allow(clippy::unnecessary_wraps, reason = "one of a table")]
 fn ready(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
@@ -160,6 +150,15 @@ fn ready(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
         )
     } else if !facts.has_members() {
         finding("Unknown", "NoMembersInStatus", not_formed(work))
+    } else if facts.etcd.is_terminating {
+        finding("Unknown", "Ending", format!("it is being deleted; {}", waits(facts)))
+    } else if facts.record().is_none() {
+        // What was never there can't be lost.
+        finding(
+            "Unknown",
+            "NotQuorateYet",
+            format!("no member answers linearizable reads yet; {}", waits(facts)),
+        )
     } else if facts.pods.iter().any(|pod| pod.report().is_some()) {
         finding("False", "QuorumLost", format!("no member answers linearizable reads; {}", waits(facts)))
     } else {
@@ -221,13 +220,49 @@ fn all_members_updated(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
     let current = current_revision(&set.object).is_some() && up_to_date(facts) == count(facts.pods.len());
     Some(match &work.roll {
         Roll::Waits(why) => finding("False", "NotAllMembersUpdated", format!("waits: {why}")),
-        Roll::Replace(pod) => {
-            finding("False", "NotAllMembersUpdated", format!("{} is being replaced", pod.name))
+        Roll::Replace(pod, because) => {
+            finding("False", "NotAllMembersUpdated", format!("{} is being replaced: {because}", pod.name))
         }
         Roll::Nothing if work.set_stands && current => {
             finding("True", "AllMembersUpdated", "every pod is as the spec wants it")
         }
         Roll::Nothing => finding("False", "NotAllMembersUpdated", "the last change is being carried out"),
+    })
+}
+
+/// Where a store is named, somebody counts on backups.
+fn backup_ready(facts: &Facts<'_>, _: &Work<'_>) -> Option<Finding> {
+    let store = facts.etcd.spec.backup.get("store")?;
+    (!store.is_null()).then(|| {
+        finding(
+            "False",
+            "NotCarriedOut",
+            "no backups are taken: take them otherwise, by etcdctl snapshot save",
+        )
+    })
+}
+
+/// A container that runs has its volume, and the agent says what is in it.
+#[allow(clippy::unnecessary_wraps, reason = "one of a table")]
+fn data_volumes_ready(facts: &Facts<'_>, _: &Work<'_>) -> Option<Finding> {
+    let wanted = facts.etcd.spec.replicas;
+    if wanted == 0 {
+        return Some(hibernated());
+    }
+    let unreadable = facts.pods.iter().find_map(|pod| match &pod.report()?.volume {
+        Volume::Unreadable(why) => Some(format!("the volume of {}: {why}", pod.name)),
+        Volume::Empty | Volume::Data { .. } => None,
+    });
+    if let Some(unreadable) = unreadable {
+        return Some(finding("False", "VolumeUnreadable", unreadable));
+    }
+    let seen = |ordinal: &u32| facts.pod(*ordinal).is_some_and(|pod| pod.report().is_some());
+    let unseen = (0..wanted).filter(|ordinal| !seen(ordinal));
+    let unseen: Vec<String> = unseen.map(|ordinal| format!("{}-{ordinal}", facts.etcd.name)).collect();
+    Some(if unseen.is_empty() {
+        finding("True", "VolumesMounted", format!("all {wanted} volumes are mounted and readable"))
+    } else {
+        finding("Unknown", "NotReported", format!("no word yet of the volumes of {}", unseen.join(", ")))
     })
 }
 
@@ -284,6 +319,7 @@ fn snapshot(facts: &Facts<'_>) -> Option<Snapshot> {
 fn left(_: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
     let progress = |message: String| finding("False", "LeaveInProgress", message);
     Some(match work.end.as_ref()? {
+        End::Announce(_) => progress("members are told that nobody joins any more".to_owned()),
         End::Waits(why) => progress(why.clone()),
         End::Tell(pod, leave) => {
             progress(format!("{} ({}) is told to leave the cluster", pod.name, leave.member))

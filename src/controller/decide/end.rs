@@ -3,12 +3,16 @@
 use super::super::facts::{Facts, Stands};
 use super::super::kind::Kind;
 use super::super::pod::Pod;
+use super::super::render::{Rendered, render};
+use super::Step;
 use super::roll::unwell;
-use crate::member::{Leave, MemberId, Role};
+use crate::member::{Leave, MemberId, Report, Role, Volume, Why};
 
 /// What is to be done for an Etcd that ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::controller) enum End<'a> {
+    /// Members are told that nobody joins any more.
+    Announce(Vec<Step>),
     /// Members have to leave, and none can now; what it waits for.
     Waits(String),
     /// Objects are on their way out.
@@ -22,6 +26,9 @@ pub(in crate::controller) enum End<'a> {
 }
 
 pub(in crate::controller) fn end<'a>(facts: &Facts<'a>) -> End<'a> {
+    if let Some(first) = nobody_joins(facts) {
+        return first;
+    }
     if is_combined(facts) && !facts.etcd.gives_up_quorum() {
         let staying: Vec<&'a Pod> = facts.pods.iter().filter(|pod| !pod.has_left()).collect();
         let absent = absent(facts);
@@ -33,6 +40,52 @@ pub(in crate::controller) fn end<'a>(facts: &Facts<'a>) -> End<'a> {
         }
     }
     objects(facts)
+}
+
+/// What has to be done before it is sure that no member is added any more behind a leave: an agent reads its
+/// configuration anew before it adds itself, and says that it has seen the end.
+fn nobody_joins<'a>(facts: &Facts<'a>) -> Option<End<'a>> {
+    let running: Vec<&Pod> = facts.pods.iter().filter(|pod| pod.is_running && !pod.is_terminating).collect();
+    if facts.sources() == 0 || facts.etcd.gives_up_quorum() || running.is_empty() {
+        return None;
+    }
+    match announcement(facts) {
+        Ok(steps) if steps.is_empty() => {}
+        Ok(steps) => return Some(End::Announce(steps)),
+        Err(problem) => return Some(End::Waits(format!("{problem} ({})", give_up(facts)))),
+    }
+    let unaware = running.iter().find(|pod| may_add_itself(pod))?;
+    let says = unaware.waits_for().unwrap_or_else(|| format!("{} is about to start", unaware.name));
+    Some(End::Waits(format!("{says}; it has not seen yet that nobody joins any more ({})", give_up(facts))))
+}
+
+/// The configuration, where it doesn't say so yet.
+fn announcement(facts: &Facts<'_>) -> Result<Vec<Step>, String> {
+    let rendered =
+        render(facts.etcd, facts.settings, &facts.standing()).map_err(|error| error.to_string())?;
+    let config: Vec<Rendered> =
+        rendered.into_iter().filter(|object| object.kind == Kind::ConfigMap).collect();
+    let mut problems = Vec::new();
+    let steps = super::apply(facts, &config, &mut problems);
+    problems.into_iter().next().map_or(Ok(steps), |(_, problem)| Err(problem))
+}
+
+/// Whether an agent may be about to add its member.
+fn may_add_itself(pod: &Pod) -> bool {
+    let could = |report: &Report| report.volume == Volume::Empty && report.id.is_none() && !report.left;
+    pod.report().is_none_or(could) && !pod.joins_no_more()
+}
+
+/// Members that nobody takes out of somebody else's cluster, since its quorum is given up.
+pub(in crate::controller) fn left_behind(facts: &Facts<'_>) -> Option<String> {
+    if !is_combined(facts) || !facts.etcd.gives_up_quorum() {
+        return None;
+    }
+    let staying = facts.etcd.status.members.iter().filter(|member| stays(facts, &member.name));
+    let named =
+        staying.map(|member| format!("{} ({})", member.name, member.id.as_deref().unwrap_or("no id")));
+    let named = named.collect::<Vec<_>>().join(", ");
+    (!named.is_empty()).then_some(named)
 }
 
 /// Whether its members are, or may be, members of somebody else's cluster.
@@ -75,7 +128,12 @@ fn give_up(facts: &Facts<'_>) -> String {
 /// One at a time: a learner at once, a voter only while all the others are well, the leader last.
 fn leave<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> End<'a> {
     if let Some(leaving) = staying.iter().find(|pod| pod.told_to_leave) {
-        let why = leaving.waits_for().unwrap_or_else(|| format!("{} is leaving", leaving.name));
+        // That etcd ends then is what is wanted.
+        let ends = |report: &Report| {
+            report.waiting.as_ref().is_some_and(|waiting| matches!(waiting.why, Why::EtcdEnds | Why::Removed))
+        };
+        let hindered = leaving.waits_for().filter(|_| !leaving.report().is_some_and(ends));
+        let why = hindered.unwrap_or_else(|| format!("{} is leaving", leaving.name));
         return End::Waits(format!("{why} ({})", give_up(facts)));
     }
     let with_id = staying.iter().filter_map(|pod| Some((*pod, pod.report()?.id?)));

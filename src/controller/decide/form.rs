@@ -74,18 +74,11 @@ fn waits_for_the_word(pod: &Pod) -> bool {
     let Some(report) = pod.report().filter(|_| !pod.is_terminating) else { return false };
     let runs_nothing = report.role.is_none() && report.id.is_none() && report.cluster.is_none();
     let waits = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::NoWord);
-    // An agent that took its word is about to start etcd, whatever it says it waits for.
-    let is_about_to_form = pod.used_its_word();
-    report.volume == Volume::Empty && runs_nothing && waits && !report.left && !is_about_to_form
+    // The write that takes a word says that nothing is waited for: an agent that waits for one runs no etcd.
+    report.volume == Volume::Empty && runs_nothing && waits && !report.left
 }
 
 fn not_ready(pod: &Pod) -> String {
-    if pod.used_its_word() && pod.report().is_some_and(|report| report.volume == Volume::Empty) {
-        return format!(
-            "{0} has taken its word and is about to start etcd; if it stays so, a new word needs a new pod: delete pod {0}",
-            pod.name
-        );
-    }
     let has = match pod.report().map(|report| &report.volume) {
         Some(Volume::Data { .. }) => "has data already",
         Some(Volume::Unreadable(_)) => "has a volume that can't be read",

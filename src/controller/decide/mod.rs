@@ -6,12 +6,14 @@
 //! | `roll` | which pod is replaced next |
 //! | `end` | what becomes of an Etcd that is deleted |
 //! | `conditions` | the status |
+//! | `last` | operation and errors in it |
 //! | `phase` | what it is going through, in one word |
 //! | `notes` | what is told as events |
 
 mod conditions;
 mod end;
 mod form;
+mod last;
 mod notes;
 mod phase;
 mod roll;
@@ -33,6 +35,7 @@ use super::status::Status;
 use crate::etcd::LEAVE_FINALIZER;
 use crate::member::{ClusterId, Form, Formed, Leave};
 
+pub use conditions::conditions_written;
 pub(in crate::controller) use end::End;
 pub(in crate::controller) use form::Forming;
 pub use notes::Note;
@@ -66,7 +69,12 @@ pub enum Step {
         uid: String,
     },
     /// A pod is replaced, for a rolling change.
-    Replace(Seen),
+    Replace {
+        /// The pod.
+        pod: Seen,
+        /// Why.
+        because: &'static str,
+    },
     /// The word to form is given to a pod.
     Give(Seen, Form),
     /// And taken back, before it was used.
@@ -111,6 +119,8 @@ struct Work<'a> {
     forming: Forming<'a>,
     roll: Roll<'a>,
     end: Option<End<'a>>,
+    /// Members that stay in somebody else's cluster when their pods are gone.
+    left_behind: Option<String>,
     problems: Vec<(String, String)>,
     /// Whether every object stands as it should.
     is_applied: bool,
@@ -129,13 +139,14 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
         steps = vec![Step::Hold];
     }
     let status = conditions::status(facts, &work);
-    let notes = notes::notes(&facts.etcd.status, &status, &steps);
+    let notes = notes::notes(&facts.etcd.status, &status, &steps, work.left_behind.as_deref());
     Decision { status, steps, notes }
 }
 
 fn ending<'a>(facts: &Facts<'a>) -> (Work<'a>, Vec<Step>) {
     let end = end::end(facts);
     let steps = match &end {
+        End::Announce(steps) => steps.clone(),
         End::Waits(_) | End::Goes(_) => Vec::new(),
         End::Tell(pod, leave) => vec![Step::Tell((*pod).into(), leave.clone())],
         End::Delete(objects) => objects.iter().map(|object| delete(object)).collect(),
@@ -146,6 +157,7 @@ fn ending<'a>(facts: &Facts<'a>) -> (Work<'a>, Vec<Step>) {
         forming: Forming::No,
         roll: Roll::Nothing,
         end: Some(end),
+        left_behind: end::left_behind(facts),
         problems: facts.failures.to_vec(),
         is_applied: false,
         set_stands: false,
@@ -183,10 +195,10 @@ fn running<'a>(facts: &Facts<'a>) -> (Work<'a>, Vec<Step>) {
     steps.extend(to_record(facts).map(Step::Record));
     // A pod is replaced when there is nothing else to be done.
     let roll = if is_applied { roll::roll(facts) } else { Roll::Nothing };
-    if let (Roll::Replace(pod), true) = (&roll, steps.is_empty()) {
-        steps.push(Step::Replace((*pod).into()));
+    if let (Roll::Replace(pod, because), true) = (&roll, steps.is_empty()) {
+        steps.push(Step::Replace { pod: (*pod).into(), because });
     }
-    (Work { standing, forming, roll, end: None, problems, is_applied, set_stands }, steps)
+    (Work { standing, forming, roll, end: None, left_behind: None, problems, is_applied, set_stands }, steps)
 }
 
 /// Objects that don't stand as they should.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::facts::Facts;
 use super::super::pod::Pod;
-use crate::member::{ClusterId, Role};
+use crate::member::Role;
 use crate::rules::Minor;
 
 /// What becomes of pods that aren't up to date.
@@ -14,8 +14,8 @@ pub(in crate::controller) enum Roll<'a> {
     Nothing,
     /// Some aren't, and none can be replaced now.
     Waits(String),
-    /// This one is replaced.
-    Replace(&'a Pod),
+    /// This one is replaced, and why.
+    Replace(&'a Pod, &'static str),
 }
 
 pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
@@ -25,7 +25,7 @@ pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
             "the StatefulSet's last change has not been seen by its controller yet".to_owned(),
         );
     };
-    let outdated: Vec<&'a Pod> = facts.pods.iter().filter(|pod| pod.revision != revision).collect();
+    let outdated: Vec<&'a Pod> = facts.pods.iter().filter(|pod| reason(pod, revision).is_some()).collect();
     if outdated.is_empty() {
         return Roll::Nothing;
     }
@@ -34,12 +34,25 @@ pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
     }
     // One that isn't a member, or doesn't run, gives nothing to the cluster that could be missed.
     if let Some(idle) = outdated.iter().find(|pod| !pod.is_running || is_no_member(facts, pod)) {
-        return Roll::Replace(idle);
+        return replace(idle, revision);
     }
     match unwell(facts).or_else(|| image_jumps(facts)) {
         Some(wait) => Roll::Waits(wait),
-        None => next(&outdated).map_or(Roll::Nothing, Roll::Replace),
+        None => next(&outdated).map_or(Roll::Nothing, |pod| replace(pod, revision)),
     }
+}
+
+fn replace<'a>(pod: &'a Pod, revision: &str) -> Roll<'a> {
+    Roll::Replace(pod, reason(pod, revision).unwrap_or_default())
+}
+
+/// Why a pod has to be replaced, if so.
+fn reason(pod: &Pod, revision: &str) -> Option<&'static str> {
+    if pod.revision != revision {
+        return Some("the spec has changed");
+    }
+    let changed = pod.report().is_some_and(|report| report.ca_changed);
+    changed.then_some("its authority has changed, which etcd reads only when it starts")
 }
 
 /// The revision of the template as it stands, once it is known.
@@ -68,28 +81,30 @@ fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
 
 /// Who isn't well, of all that vote in the cluster as far as that is seen.
 pub(in crate::controller) fn unwell(facts: &Facts<'_>) -> Option<String> {
-    let members = || facts.pods.iter().filter(|pod| !pod.has_left());
+    let members = || facts.pods.iter().filter(|pod| !pod.has_left() && !pod.joins_no_more());
     let not_ready = |pod: &Pod| pod.waits_for().unwrap_or_else(|| format!("{} is not ready", pod.name));
     let own = members().find(|pod| !pod.is_ready || !pod.is_voter()).map(not_ready);
     let waits = || members().filter(|pod| pod.report().is_some()).find_map(Pod::waits_for);
     own.or_else(waits).or_else(|| changes(facts)).or_else(|| neighbour(facts))
 }
 
-/// A membership change is under way.
+/// A membership change is under way, or a voter isn't well that has no pod here.
 fn changes(facts: &Facts<'_>) -> Option<String> {
-    let listed = facts.pods.iter().filter_map(Pod::report).flat_map(|report| &report.members);
-    listed.into_iter().find(|member| member.learner).map(|member| {
-        format!("a membership change is under way: {} ({}) is a learner", member.id, member.name)
+    let mut listed = facts.pods.iter().filter_map(Pod::report).flat_map(|report| &report.members);
+    listed.find_map(|member| match (member.learner, member.unwell) {
+        (true, _) => {
+            Some(format!("a membership change is under way: {} ({}) is a learner", member.id, member.name))
+        }
+        (false, true) => {
+            Some(format!("{} ({}) is not well, as another member sees it", member.name, member.id))
+        }
+        (false, false) => None,
     })
 }
 
 /// Another Etcd's members of the same cluster.
 fn neighbour(facts: &Facts<'_>) -> Option<String> {
-    let own: Vec<ClusterId> = facts.pods.iter().filter_map(|pod| pod.report()?.cluster).collect();
-    let unwell =
-        |neighbour: &&super::super::facts::Neighbour| !neighbour.is_well && own.contains(&neighbour.cluster);
-    let neighbour = facts.neighbours.iter().find(unwell)?;
-    Some(format!("members of the Etcd {}, of the same cluster, are not ready", neighbour.etcd))
+    facts.neighbours.iter().find_map(|neighbour| neighbour.unwell.clone())
 }
 
 /// etcd goes one minor at a time.

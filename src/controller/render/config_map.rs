@@ -9,7 +9,7 @@ use super::{Kind, Part, Render, Standing, Unrenderable};
 use crate::controller::object::Etcd;
 use crate::controller::spec::{AdvertisedUrls, Bootstrap, Spec};
 use crate::etcd::checks::Quantity;
-use crate::member::{Config, Endpoints, EtcdSettings, Owner, Scheme, Source};
+use crate::member::{Config, Endpoints, EtcdSettings, Owner, Scheme, Source, Starts};
 
 /// Key with the intent, for people: own members, then the source's.
 const INITIAL_CLUSTER: &str = "initial-cluster";
@@ -22,7 +22,10 @@ pub(super) fn part(render: Render<'_>) -> Result<Part, Unrenderable> {
     let config = render.config;
     // Nothing in it can fail to be written: no map has a key that is no string.
     let written = serde_json::to_string_pretty(config).unwrap_or_default();
-    let content = json!({"data": {Config::KEY: written, INITIAL_CLUSTER: initial_cluster(config)}});
+    let initial_cluster = initial_cluster(config);
+    let starts = render.standing.starts.text();
+    let content =
+        json!({"data": {Config::KEY: written, INITIAL_CLUSTER: initial_cluster, Starts::KEY: starts}});
     Ok(Part::new(Kind::ConfigMap, Config::name(&render.etcd.name), "etcd-configmap", content))
 }
 
@@ -46,7 +49,11 @@ pub(in crate::controller) fn config(etcd: &Etcd, standing: &Standing) -> Result<
         replicas: spec.replicas,
         endpoints: endpoints(spec, standing),
         etcd: settings(spec)?,
-        source: spec.source().filter(|_| !standing.is_joined).map(source),
+        source: spec
+            .source()
+            .filter(|_| !standing.is_joined)
+            .map(|of_spec| source(of_spec, &standing.beside)),
+        ending: etcd.is_terminating,
     })
 }
 
@@ -111,13 +118,11 @@ fn bytes(field: &'static str, value: Option<&IntOrString>) -> Result<u64, Unrend
     bytes.filter(|bytes| *bytes > 0).ok_or(Unrenderable::Size { field, value: text })
 }
 
-fn source(source: &Bootstrap) -> Source {
+/// The source's members, and those of others that join it meanwhile, which nobody could have listed.
+fn source(source: &Bootstrap, beside: &BTreeMap<String, Vec<String>>) -> Source {
+    let listed = source.members.iter().map(|member| (member.name.clone(), member.peer_urls.clone()));
     Source {
-        members: source
-            .members
-            .iter()
-            .map(|member| (member.name.clone(), member.peer_urls.clone()))
-            .collect(),
+        members: beside.clone().into_iter().chain(listed).collect(),
         client_endpoints: source.client_endpoints.clone(),
     }
 }

@@ -71,7 +71,7 @@ fn copy(render: Render<'_>) -> Value {
         "args": ["agent", "--copy-to", format!("{PROGRAM_DIRECTORY}/etcd-warden")],
         "securityContext": container_security(render.etcd.spec.run_as_root),
         "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}},
-        "volumeMounts": [program_mount()],
+        "volumeMounts": [program_mount(render)],
     })
 }
 

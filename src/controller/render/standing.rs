@@ -1,8 +1,10 @@
 //! What is known around an Etcd, as far as its objects depend on it.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use crate::member::Config;
+use crate::member::{Config, Starts};
 
 use super::tls::PeerSecrets;
 
@@ -21,6 +23,10 @@ pub struct Standing {
     pub storage: Option<String>,
     /// Endpoints of the source in the pods that stand, once the join is complete: edits have no effect then.
     pub source_endpoints: Option<Vec<String>>,
+    /// Members of other Etcds that join the same cluster, with their peer URLs.
+    pub beside: BTreeMap<String, Vec<String>>,
+    /// The highest number of starts that was seen of each member.
+    pub starts: Starts,
 }
 
 /// What stays as it is once members are registered: a change would move their peer URLs under a running cluster.

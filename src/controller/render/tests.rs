@@ -189,6 +189,24 @@ fn registered_peer_urls_and_claims_stay() {
     assert_eq!(config.peer_urls(2)[1], "https://10.0.0.2:2380");
 }
 
+/// A claim template may bear any name.
+#[test]
+fn volumes_have_names_of_their_own() {
+    for name in ["etcd-warden", "etcd-peer-ca", "etcd-client-tls"] {
+        let spec = json!({"replicas": 1, "volumeClaimTemplate": name, "etcd": {"peerUrlTls": tls("peer"), "clientUrlTls": tls("client")}});
+        let set = of(&rendered(spec, &Standing::default()), Kind::StatefulSet, "main");
+        let pod = &set["spec"]["template"]["spec"];
+        let volumes = pod["volumes"].as_array().unwrap().iter().map(|volume| volume["name"].clone());
+        let mut names: Vec<String> = volumes.map(|name| name.as_str().unwrap().to_owned()).collect();
+        names.push(name.to_owned());
+        let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
+        assert!(mounts.iter().all(|mount| names.iter().any(|name| mount["name"] == **name)), "{name}");
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 7, "{names:?}");
+    }
+}
+
 #[test]
 fn secrets_of_peers_may_be_replaced() {
     let (standing, before) = frozen(&json!({"replicas": 1, "etcd": {"peerUrlTls": tls("peer")}}));

@@ -6,6 +6,8 @@ use crate::controller::object::Etcd;
 use crate::controller::spec::Tls;
 use crate::member::{Scheme, TlsFiles};
 
+use super::standing::CONTAINER;
+use super::volumes::apart;
 use super::{Render, with};
 
 /// Key of an authority's certificate in its Secret, unless another is named.
@@ -35,14 +37,20 @@ pub(super) struct PeerSecrets {
 impl PeerSecrets {
     /// Nothing where the pods of a StatefulSet have none.
     pub(super) fn of(stateful_set: &Value) -> Option<Self> {
-        let volumes = stateful_set.pointer("/spec/template/spec/volumes")?.as_array()?;
-        let secret = |name: &str| {
-            volumes.iter().find(|volume| volume["name"] == name).and_then(|volume| volume.get("secret"))
+        let pod = stateful_set.pointer("/spec/template/spec")?;
+        let volumes = pod.get("volumes")?.as_array()?;
+        let container =
+            pod.get("containers")?.as_array()?.iter().find(|container| container["name"] == CONTAINER)?;
+        let mounts = container.get("volumeMounts")?.as_array()?;
+        // By its place: a volume's name isn't always the same.
+        let secret = |path: &str| {
+            let mount = mounts.iter().find(|mount| mount["mountPath"] == path)?;
+            volumes.iter().find(|volume| volume["name"] == mount["name"])?.get("secret")
         };
         let name = |secret: &Value| Some(secret.get("secretName")?.as_str()?.to_owned());
-        let ca = secret(PEER_CA)?;
+        let ca = secret(TlsFiles::PEER.ca)?;
         let key = ca.pointer("/items/0/key").and_then(Value::as_str).unwrap_or(CA_KEY).to_owned();
-        Some(Self { ca: name(ca)?, key, server: name(secret(PEER_SERVER)?)? })
+        Some(Self { ca: name(ca)?, key, server: name(secret(TlsFiles::PEER.server)?)? })
     }
 }
 
@@ -54,16 +62,16 @@ impl Mounted {
     }
 
     /// The volume of a pod.
-    pub(super) fn volume(&self) -> Value {
+    pub(super) fn volume(&self, render: Render<'_>) -> Value {
         // What group 65532 can't read, etcd can't.
         let secret = json!({"secretName": self.secret, "defaultMode": 0o440});
         let items = self.key.as_ref().map(|key| json!([{"key": key, "path": CA_KEY}]));
-        json!({"name": self.volume, "secret": with(secret, "items", items)})
+        json!({"name": apart(render, self.volume), "secret": with(secret, "items", items)})
     }
 
     /// The mount of a container.
-    pub(super) fn mount(&self) -> Value {
-        json!({"name": self.volume, "mountPath": self.path, "readOnly": true})
+    pub(super) fn mount(&self, render: Render<'_>) -> Value {
+        json!({"name": apart(render, self.volume), "mountPath": self.path, "readOnly": true})
     }
 }
 

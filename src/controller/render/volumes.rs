@@ -24,22 +24,28 @@ fn claim(render: Render<'_>) -> &str {
 
 /// Volumes of a pod, claims apart.
 pub(super) fn volumes(render: Render<'_>) -> Vec<Value> {
-    let program = json!({"name": PROGRAM, "emptyDir": {}});
-    std::iter::once(program).chain(Mounted::all(render).iter().map(Mounted::volume)).collect()
+    let program = json!({"name": apart(render, PROGRAM), "emptyDir": {}});
+    let secrets = Mounted::all(render);
+    std::iter::once(program).chain(secrets.iter().map(|secret| secret.volume(render))).collect()
+}
+
+/// The name of a volume of ours: the claim's is the user's choice, and may be the same.
+pub(super) fn apart(render: Render<'_>, name: &str) -> String {
+    if claim(render) == name { format!("{name}-volume") } else { name.to_owned() }
 }
 
 /// Mounts of the container of etcd.
 pub(super) fn mounts(render: Render<'_>) -> Vec<Value> {
     let own = [
         json!({"name": claim(render), "mountPath": DATA}),
-        json!({"name": PROGRAM, "mountPath": PROGRAM_DIRECTORY, "readOnly": true}),
+        json!({"name": apart(render, PROGRAM), "mountPath": PROGRAM_DIRECTORY, "readOnly": true}),
     ];
-    own.into_iter().chain(Mounted::all(render).iter().map(Mounted::mount)).collect()
+    own.into_iter().chain(Mounted::all(render).iter().map(|secret| secret.mount(render))).collect()
 }
 
 /// Mount of the container that copies the agent.
-pub(super) fn program_mount() -> Value {
-    json!({"name": PROGRAM, "mountPath": PROGRAM_DIRECTORY})
+pub(super) fn program_mount(render: Render<'_>) -> Value {
+    json!({"name": apart(render, PROGRAM), "mountPath": PROGRAM_DIRECTORY})
 }
 
 /// The claim template. The API server takes no change of it, so that one that stands is rendered as it stands.

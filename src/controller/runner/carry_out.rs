@@ -58,7 +58,7 @@ impl Term {
                 self.apply(etcd, *kind, name, uid.as_deref(), object).await
             }
             Step::Delete { kind, name, uid } => self.delete(etcd, *kind, name, uid).await,
-            Step::Replace(pod) => self.replace(etcd, pod).await,
+            Step::Replace { pod, .. } => self.replace(etcd, pod).await,
             Step::Give(pod, form) => self.annotate(etcd, pod, FORM, json!(form).to_string().into()).await,
             Step::TakeBack(pod) => self.annotate(etcd, pod, FORM, Value::Null).await,
             Step::Tell(pod, leave) => self.annotate(etcd, pod, LEAVE, json!(leave).to_string().into()).await,
@@ -167,7 +167,7 @@ impl Term {
         target.call(api.create(&PostParams::default(), &record)).await.map(drop)
     }
 
-    async fn tell(&self, etcd: &Etcd, notes: &[Note]) {
+    pub(super) async fn tell(&self, etcd: &Etcd, notes: &[Note]) {
         let about = ObjectReference {
             api_version: Some(format!("{GROUP}/{VERSION}")),
             kind: Some(KIND.to_owned()),
@@ -183,7 +183,8 @@ impl Term {
                 reason: note.reason.clone(),
                 note: Some(note.text.clone()),
                 action: note.action.to_owned(),
-                secondary: None,
+                // Events that differ in nothing but their text are counted as one.
+                secondary: note.member.as_ref().map(|member| pod_of(etcd, member)),
             };
             let target = Target {
                 namespace: Some(etcd.namespace.clone()),
@@ -205,6 +206,18 @@ impl Term {
 
     fn pods_of(&self, etcd: &Etcd) -> Api<KubernetesPod> {
         Api::namespaced(self.client.clone(), &etcd.namespace)
+    }
+}
+
+/// The pod of a member, whose name may bear a prefix.
+fn pod_of(etcd: &Etcd, member: &str) -> ObjectReference {
+    let ordinal = member.rsplit('-').next().unwrap_or_default();
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Pod".to_owned()),
+        name: Some(format!("{}-{ordinal}", etcd.name)),
+        namespace: Some(etcd.namespace.clone()),
+        ..ObjectReference::default()
     }
 }
 
@@ -255,7 +268,7 @@ fn code(step: &Step) -> String {
         Step::Hold | Step::Release => "FINALIZER",
         Step::Apply { kind, .. } => return format!("ERR_SYNC_{}", kind.name().to_uppercase()),
         Step::Delete { kind, .. } => return format!("ERR_DELETE_{}", kind.name().to_uppercase()),
-        Step::Replace(_) => "REPLACE_POD",
+        Step::Replace { .. } => "REPLACE_POD",
         Step::Give(..) | Step::TakeBack(_) | Step::Tell(..) => "PATCH_POD",
         Step::Record(_) => "RECORD_CLUSTER",
     };

@@ -1,24 +1,26 @@
 //! Facts about an Etcd: as the watches brought them, or looked up anew.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod as KubernetesPod;
 use kube::Api;
 use kube::api::ListParams;
 use kube::core::{DynamicObject, TypeMeta};
-use kube::runtime::reflector::ObjectRef;
+use kube::runtime::reflector::{ObjectRef, Store};
 
 use super::super::facts::{Facts, Neighbour, Stands};
 use super::super::join::clusters;
 use super::super::kind::Kind;
 use super::super::object::Etcd;
 use super::super::pod::Pod;
-use super::super::render::{PART_OF, Settings, names, selector};
+use super::super::render::{MANAGED_BY, MANAGER, Settings, names, selector};
+use super::neighbours::{Around, neighbours};
 use super::watches::etcds;
 use super::{Failed, Term};
 use crate::kubernetes::{CallError, Target};
-use crate::member::{ClusterId, MEMBER, Report};
+use crate::member::ClusterId;
 
 /// What was found.
 pub(super) struct Gathered {
@@ -53,8 +55,31 @@ impl Term {
             None => Vec::new(),
         };
         let own: BTreeSet<ClusterId> = pods.iter().filter_map(Pod::report).flat_map(clusters).collect();
-        let neighbours = neighbours(self.watches.pods.state().iter().map(AsRef::as_ref), etcd, &own);
+        let neighbours = self.neighbours(etcd, &own, anew).await?;
         Ok(Gathered { objects, pods, neighbours })
+    }
+
+    /// Whoever shares a cluster; where there is somebody, their pods are looked up anew with the rest.
+    async fn neighbours(
+        &self,
+        etcd: &Etcd,
+        own: &BTreeSet<ClusterId>,
+        anew: bool,
+    ) -> Result<Vec<Neighbour>, CallError> {
+        let all = |kind| self.watches.objects.get(&kind).map(Store::state).unwrap_or_default();
+        let (etcds, maps, sets) = (self.watches.etcds.state(), all(Kind::ConfigMap), all(Kind::StatefulSet));
+        let among = |pods: &[Arc<KubernetesPod>]| {
+            let around = Around { etcds: &etcds, pods, config_maps: &maps, stateful_sets: &sets };
+            neighbours(&around, etcd, own)
+        };
+        let known = among(&self.watches.pods.state());
+        if !anew || known.is_empty() {
+            return Ok(known);
+        }
+        let api: Api<KubernetesPod> = Api::all(self.client.clone());
+        let params = ListParams::default().labels(&format!("{MANAGED_BY}={MANAGER}"));
+        let pods = Target::all("list", "pods").call(api.list(&params)).await?;
+        Ok(among(&pods.items.into_iter().map(Arc::new).collect::<Vec<_>>()))
     }
 
     /// The Etcd as it is now; nothing where it is gone, or another one.
@@ -114,37 +139,4 @@ fn stands(kind: Kind, name: &str, object: &DynamicObject) -> Stands {
         // What was read can be written.
         object: serde_json::to_value(object).unwrap_or_default(),
     }
-}
-
-/// Other Etcds whose members report one of these clusters.
-fn neighbours<'p>(
-    pods: impl Iterator<Item = &'p KubernetesPod>,
-    etcd: &Etcd,
-    own: &BTreeSet<ClusterId>,
-) -> Vec<Neighbour> {
-    let mut found: BTreeMap<(String, ClusterId), bool> = BTreeMap::new();
-    for pod in pods {
-        let Some((name, report)) =
-            reported(pod).filter(|(_, report)| report.etcd != etcd.uid && !report.left)
-        else {
-            continue;
-        };
-        let is_well = is_ready(pod) && report.waiting.is_none();
-        for cluster in clusters(&report).filter(|cluster| own.contains(cluster)) {
-            *found.entry((name.clone(), cluster)).or_insert(true) &= is_well;
-        }
-    }
-    found.into_iter().map(|((etcd, cluster), is_well)| Neighbour { etcd, cluster, is_well }).collect()
-}
-
-fn reported(pod: &KubernetesPod) -> Option<(String, Report)> {
-    let metadata = &pod.metadata;
-    let report = Report::read(metadata.annotations.as_ref()?.get(MEMBER)?).ok()?;
-    let name = metadata.labels.as_ref()?.get(PART_OF)?;
-    Some((format!("{}/{name}", metadata.namespace.as_ref()?), report))
-}
-
-fn is_ready(pod: &KubernetesPod) -> bool {
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }

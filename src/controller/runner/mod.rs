@@ -4,12 +4,16 @@
 //! |---|---|
 //! | `watches` | what is watched, and to which Etcd it belongs |
 //! | `gather` | facts, from the watches or looked up anew |
+//! | `neighbours` | Etcds that share a cluster |
 //! | `carry_out` | steps, as requests |
+//! | `unreadable` | an Etcd that can't be read is told so |
 //! | `health` | what the loop has to say of itself |
 
 mod carry_out;
 mod gather;
 mod health;
+mod neighbours;
+mod unreadable;
 mod watches;
 
 use std::collections::HashMap;
@@ -27,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use super::decide::{Decision, Step, decide};
 use super::object::{Etcd, Unreadable};
 use super::render::Settings;
+use crate::etcd::BOOTSTRAPPED;
 use crate::kubernetes::{Backoff, CallError};
 use watches::Watches;
 
@@ -80,6 +85,8 @@ struct Term {
     watches: Watches,
     /// What is remembered of each Etcd, by namespace and name.
     remembered: Mutex<HashMap<(String, String), Remembered>>,
+    /// Held by whoever takes a voter away for a while, or for good.
+    disruption: tokio::sync::Mutex<()>,
 }
 
 /// What is remembered of an Etcd from look to look.
@@ -108,11 +115,12 @@ impl Loop {
         let Self { client, settings, recorder, health } = self;
         let (watches, changes) = watches::start(&client, &health);
         let store = watches.etcds.clone();
-        let remembered = Mutex::default();
-        let term = Arc::new(Term { client, settings, recorder, health, watches, remembered });
+        let (remembered, disruption) = (Mutex::default(), tokio::sync::Mutex::default());
+        let term = Arc::new(Term { client, settings, recorder, health, watches, remembered, disruption });
         let config = Config::default().debounce(TOGETHER).concurrency(AT_ONCE);
-        let look =
-            |etcd: Arc<DynamicObject>, term: Arc<Term>| Box::pin(async move { term.look(&etcd).await });
+        let look = |etcd: Arc<DynamicObject>, term: Arc<Term>| {
+            Box::pin(async move { Box::pin(term.look(&etcd)).await })
+        };
         let work = applier(
             look,
             |etcd, failed, term: Arc<Term>| term.failed(&etcd, failed),
@@ -136,15 +144,25 @@ impl Term {
     /// Looks at one Etcd, and carries out what is decided.
     async fn look(&self, object: &DynamicObject) -> Result<Action, Failed> {
         self.watches.are_ready().await;
-        let etcd = Etcd::read(object)?;
+        let etcd = match Etcd::read(object) {
+            Ok(etcd) => etcd,
+            Err(error) => return Err(self.unreadable(object, error).await),
+        };
         let failures = self.with(&etcd.namespace, &etcd.name, |of| of.failures.clone());
         let had_failures = !failures.is_empty();
         let mut etcd = etcd;
         let mut decision = self.decide(&etcd, &failures, false).await?;
+        // One word to leave, and one restart, at a time: what another Etcd's members are told is seen by the next look.
+        let alone = decision.steps.iter().any(is_disruptive);
+        let _alone = if alone { Some(self.disruption.lock().await) } else { None };
         if decision.steps.iter().any(is_weighty) {
             let Some(now) = self.etcd_now(&etcd).await? else { return Ok(Action::await_change()) };
             etcd = now;
             decision = self.decide(&etcd, &failures, true).await?;
+            if !alone {
+                // What wasn't foreseen waits for its turn.
+                decision.steps.retain(|step| !is_disruptive(step));
+            }
         }
         let failures = self.carry_out(&etcd, &decision).await?;
         let fails = !failures.is_empty();
@@ -212,7 +230,7 @@ fn is_weighty(step: &Step) -> bool {
         Step::Hold | Step::Apply { .. } => false,
         Step::Release
         | Step::Delete { .. }
-        | Step::Replace(_)
+        | Step::Replace { .. }
         | Step::Give(..)
         | Step::TakeBack(_)
         | Step::Tell(..)
@@ -220,10 +238,18 @@ fn is_weighty(step: &Step) -> bool {
     }
 }
 
+/// What takes a voter away.
+const fn is_disruptive(step: &Step) -> bool {
+    matches!(step, Step::Replace { .. } | Step::Tell(..))
+}
+
 fn next_look(etcd: &Etcd, decision: &Decision) -> Action {
     let waits =
         etcd.is_terminating || !decision.status.is_true("AllMembersUpdated") && etcd.spec.replicas > 0;
+    // Another Etcd that joins the same cluster is no event of this one.
+    let joins = decision.status.condition(BOOTSTRAPPED).is_some_and(|condition| condition.status != "True");
     Action::requeue(match (decision.steps.is_empty(), waits) {
+        _ if joins => SOON,
         (false, _) => SOON,
         (true, true) => WAITING,
         (true, false) => IDLE,

@@ -1,4 +1,5 @@
-//! The product on a bed of its own, as administrators install it: the image, the resource, the manifests.
+//! The product on a bed of its own, as administrators install it: the image, the resource, the manifests. Scenarios
+//! that are about admission have it without its loop, or every Etcd that they create became running members.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,29 +17,58 @@ pub const HOME: &str = "etcd-warden";
 /// The longest that a rollout takes: two pods, each drained for ten seconds.
 const ROLLOUT: Duration = Duration::from_mins(2);
 
+/// The manifests, without the loop.
+const JUDGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/manifests/admission-only");
+
 /// A bed on which the server judges.
 pub struct Installed {
     pub bed: Bed,
+    /// What was applied for the server.
+    server: String,
 }
 
 impl Installed {
     /// The one of this process, on two nodes: for scenarios that change nothing of it which others would notice.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Installed>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::with(&Options { two_nodes: true, ..Options::default() })).as_ref()
+        SHARED
+            .get_or_init(|| Self::with(&Options { two_nodes: true, ..Options::default() }, JUDGING))
+            .as_ref()
+    }
+
+    /// The one of this process whose loop works: for scenarios that leave its servers alone, each with Etcds of its own.
+    pub fn looping() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Installed>> = OnceLock::new();
+        SHARED.get_or_init(Self::start_looping).as_ref()
+    }
+
+    /// One with its loop that a scenario may do anything to.
+    pub fn start_looping() -> Option<Self> {
+        Self::with(&Options::default(), &manifests("standalone"))
     }
 
     /// One that a scenario may do anything to.
     pub fn start() -> Option<Self> {
-        Self::with(&Options::default())
+        Self::with(&Options::default(), JUDGING)
     }
 
-    fn with(options: &Options<'_>) -> Option<Self> {
-        let installed = Self { bed: with_image(options)? };
+    fn with(options: &Options<'_>, server: &str) -> Option<Self> {
+        let installed = Self::on(with_image(options)?, server);
         installed.apply("crd");
-        installed.apply("standalone");
+        installed.apply_again();
         installed.judges();
         Some(installed)
+    }
+
+    /// On a bed that has the image, with nothing applied yet.
+    pub fn on(bed: Bed, server: &str) -> Self {
+        Self { bed, server: server.to_owned() }
+    }
+
+    /// Applies what the server was installed with.
+    #[track_caller]
+    pub fn apply_again(&self) {
+        self.bed.kubectl(&["apply", "--kustomize", &self.server]).ok();
     }
 
     /// Applies one of the folders below `manifests`.
@@ -155,11 +185,13 @@ pub fn manifests(folder: &str) -> String {
     format!("{}/manifests/{folder}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The image that `manifests/image/build` has made; says once where there is none.
+/// The image that `manifests/image/build` has made, or another one that `ETCD_WARDEN_IMAGE` names; says once where there
+/// is none.
 fn image() -> Option<&'static Path> {
     static IMAGE: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = IMAGE.get_or_init(|| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/image/etcd-warden.tar");
+        let path = std::env::var_os("ETCD_WARDEN_IMAGE").map_or(path, PathBuf::from);
         if path.exists() {
             return Some(path);
         }

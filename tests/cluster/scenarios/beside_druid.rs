@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::api::{Answer, Api, Content, ETCDS};
-use crate::harness::installed::with_image;
+use crate::harness::installed::{manifests, with_image};
 use crate::harness::{Installed, Options, druid};
 
 /// How often the controller comes by in this scenario: it does so every 15 s.
@@ -19,12 +19,12 @@ const FINALIZER: &str = "druid.gardener.cloud/etcd-druid";
 fn etcd_druid_s_examples_are_accepted_and_its_controller_is_let_write() {
     let Some(druid) = druid::data() else { return };
     let Some(bed) = with_image(&Options::default()) else { return };
-    let installed = Installed { bed };
+    let installed = Installed::on(bed, &manifests("next-to-druid"));
     let bed = &installed.bed;
     let file = |name: &str| druid.join(name).to_str().unwrap().to_owned();
     // Too large for the annotation that client-side apply makes.
     bed.kubectl(&["apply", "--server-side", "--filename", &file("crd-etcds.yaml")]).ok();
-    installed.apply("next-to-druid");
+    installed.apply_again();
     installed.judges();
 
     let shop = installed.namespace();

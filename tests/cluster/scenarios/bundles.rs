@@ -95,7 +95,7 @@ fn deleted_and_installed_anew(installed: &Installed) {
         installed.probe(pod, "/readyz").ok();
     }
     let before = events(installed).lines().count();
-    installed.apply("standalone");
+    installed.apply_again();
     installed.judges();
     assert_eq!(installed.pods(), pods, "no server had to be started anew");
     assert_eq!(events(installed).lines().count(), before, "nobody is blamed for a fresh registration");
@@ -155,7 +155,7 @@ fn without_the_right_to_patch(installed: &Installed) {
         installed.probe(&pod, "/readyz").ok();
     }
     installed.refuses();
-    installed.apply("standalone");
+    installed.apply_again();
     mended(installed, VALIDATING, &good, SOON);
 }
 

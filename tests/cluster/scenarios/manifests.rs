@@ -136,6 +136,12 @@ fn the_server_may_do_what_it_does_and_no_more(bed: &Bed) {
         ("patch", "validatingwebhookconfigurations/etcd-warden", ""),
         ("watch", "mutatingwebhookconfigurations/etcd-warden", ""),
         ("create", "events.events.k8s.io", "default"),
+        ("patch", "etcds.druid.gardener.cloud", other),
+        ("create", "statefulsets.apps", other),
+        ("patch", "pods", other),
+        ("delete", "pods", other),
+        ("update", "leases.coordination.k8s.io/etcd-warden-loop", own),
+        ("create", "events.events.k8s.io", other),
     ] {
         assert!(may(verb, resource, place), "may not {verb} {resource} in {place:?}");
     }
@@ -152,11 +158,13 @@ fn the_server_may_do_what_it_does_and_no_more(bed: &Bed) {
         ("patch", "validatingwebhookconfigurations/another", ""),
         ("delete", "validatingwebhookconfigurations/etcd-warden", ""),
         ("create", "mutatingwebhookconfigurations", ""),
-        ("get", "pods", own),
         ("create", "pods", own),
+        ("create", "pods/exec", other),
+        ("delete", "persistentvolumeclaims", other),
+        ("create", "clusterrolebindings.rbac.authorization.k8s.io", ""),
+        ("escalate", "roles.rbac.authorization.k8s.io", other),
+        ("bind", "roles.rbac.authorization.k8s.io", other),
         ("create", "serviceaccounts/token", own),
-        ("create", "events.events.k8s.io", other),
-        ("create", "events.events.k8s.io", own),
     ] {
         assert!(!may(verb, resource, place), "may {verb} {resource} in {place:?}");
     }

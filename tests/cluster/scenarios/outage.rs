@@ -176,7 +176,7 @@ fn the_way_out(installed: &Installed, shop: &Namespace<'_>) {
     assert!(said.contains("[status-snapshot-write-once]"), "{said}");
 
     // Also in the namespace that was left out: the registration is a new one.
-    installed.apply("standalone");
+    installed.apply_again();
     installed.judges();
     let said = shop.kubectl(&["scale", "etcd", "alone", "--replicas=1"]).refused();
     assert!(said.contains("[replicas-no-shrink]"), "{said}");

@@ -51,13 +51,49 @@ fn an_etcd_of_its_own_goes_pods_first() {
     assert_eq!(world.decide().steps, [Step::Release]);
 }
 
-/// A target of a join with all members in.
+/// A target of a join with all members in, which know that it ends.
 fn joined() -> World {
     let mut world = World::running(&joining());
     world.record("9");
     world.settle();
     world.etcd.is_terminating = true;
+    world.make();
     world
+}
+
+#[test]
+fn nobody_leaves_before_it_is_sure_that_nobody_joins_any_more() {
+    let mut world = World::running(&joining());
+    // One is in, one is about to add itself, and one has no container yet.
+    let (empty, learner) = (Volume::Empty, Some(Role::Learner));
+    let report = of(&mut world.pods[1]);
+    (report.volume, report.id, report.cluster, report.role) = (empty, None, None, None);
+    (of(&mut world.pods[0]).role, world.pods[0].is_ready) = (learner, false);
+    (world.pods[2].is_running, world.pods[2].said, world.pods[2].is_ready) = (false, Said::Nothing, false);
+    world.etcd.status = world.decide().status;
+    world.etcd.status.members.retain(|member| member.name == "main-0");
+    world.make();
+    world.etcd.is_terminating = true;
+    assert!(
+        matches!(&world.decide().steps[..], [Step::Apply { kind: Kind::ConfigMap, name, .. }] if name == "main-config")
+    );
+    world.make();
+    assert_eq!(world.decide().steps, []);
+    let (_, _, message) = world.condition("Left");
+    assert!(message.contains("main-1") && message.contains("nobody joins any more"), "{message}");
+    of(&mut world.pods[1]).waiting = waits(Why::Ending);
+    assert_eq!(told(&world).as_deref(), Some("main-0"));
+    // Nor is it missed when a voter leaves.
+    (of(&mut world.pods[0]).role, world.pods[0].is_ready) = (Some(Role::Leader), true);
+    world.pods.remove(2);
+    assert_eq!(told(&world).as_deref(), Some("main-0"));
+    // The same where nobody is in at all: the pods stay until nobody can be.
+    world.etcd.status.members.clear();
+    let report = of(&mut world.pods[0]);
+    (report.volume, report.id, report.role) = (Volume::Empty, None, None);
+    assert_eq!(world.decide().steps, []);
+    of(&mut world.pods[0]).waiting = waits(Why::Ending);
+    assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
 }
 
 fn told(world: &World) -> Option<String> {
@@ -117,9 +153,10 @@ fn a_leave_that_isn_t_safe_waits_and_says_for_what() {
         assert_eq!((status.as_str(), reason.as_str()), ("False", "LeaveInProgress"));
         assert!(message.contains(said), "{said}: {message}");
         world.etcd.annotations.insert(crate::etcd::ALLOW_QUORUM_LOSS.to_owned(), "true".to_owned());
-        assert!(
-            matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]),
-            "{said}"
-        );
+        let decision = world.decide();
+        assert!(matches!(&decision.steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]), "{said}");
+        let told =
+            decision.notes.iter().find(|note| note.reason == "QuorumGivenUp").map(|note| note.text.clone());
+        assert!(told.is_some_and(|told| told.contains("main-0 (0), main-1 (1), main-2 (2)")), "{said}");
     }
 }

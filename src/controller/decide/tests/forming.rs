@@ -43,7 +43,7 @@ fn whatever_isn_t_empty_and_waiting_holds_the_word_up_and_is_named() {
         }),
         ("main-1 is ending", |world| world.pods[1].is_terminating = true),
         ("main-1 reports what doesn't count: x", |world| world.pods[1].said = Said::Odd("x".to_owned())),
-        ("main-1 waits: because of ApiServer", |world| {
+        ("main-1: because of ApiServer", |world| {
             of(&mut world.pods[1]).waiting = waits(Why::ApiServer);
         }),
         ("main-1 is about to start", |world| of(&mut world.pods[1]).waiting = None),
@@ -51,7 +51,7 @@ fn whatever_isn_t_empty_and_waiting_holds_the_word_up_and_is_named() {
             (of(&mut world.pods[1]).volume, of(&mut world.pods[1]).waiting) =
                 (Volume::Unreadable("half".to_owned()), None);
         }),
-        ("main-1 waits: because of NoWord", |world| {
+        ("main-1: because of NoWord", |world| {
             of(&mut world.pods[1]).volume =
                 Volume::Data { member: MemberId(1), cluster: ClusterId(1), starts: 1 };
         }),
@@ -99,13 +99,14 @@ fn while_a_word_is_being_used_no_other_attempt_begins() {
     for pod in &mut world.pods {
         pod.word = Some(Word::Form(form.clone()));
     }
-    of(&mut world.pods[0]).took = Some(form.token);
+    let report = of(&mut world.pods[0]);
+    (report.took, report.waiting) = (Some(form.token), None);
     assert_eq!(world.settle(), []);
     assert_eq!(world.etcd.status.forming_attempt, Some(1));
     let (_, _, message) = world.condition("Ready");
-    assert!(message.contains("delete pod main-0"), "{message}");
-    // A new pod over the same volume holds no word, and starts nothing with the old one.
-    world.pods.iter_mut().for_each(|pod| pod.word = None);
+    assert!(message.contains("main-0 is about to start"), "{message}");
+    // It came to nothing: the volume is empty, and a word is waited for again.
+    of(&mut world.pods[0]).waiting = waits(Why::NoWord);
     assert_eq!(world.decide().status.forming_attempt, Some(2));
 }
 

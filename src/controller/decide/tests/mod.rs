@@ -132,6 +132,7 @@ impl World {
     fn running(spec: &Value) -> Self {
         let mut world = Self::new(spec);
         world.pods = (0..world.etcd.spec.replicas).map(voter).collect();
+        world.make();
         world
     }
 

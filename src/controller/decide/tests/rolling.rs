@@ -4,7 +4,7 @@ use super::*;
 
 fn replaced(world: &mut World) -> Option<String> {
     match &world.settle()[..] {
-        [Step::Replace(pod)] => Some(pod.name.clone()),
+        [Step::Replace { pod, .. }] => Some(pod.name.clone()),
         [] => None,
         other => panic!("{other:?}"),
     }
@@ -36,15 +36,16 @@ fn pods_are_replaced_one_at_a_time_and_the_leader_last() {
 
 #[test]
 fn what_could_cost_quorum_waits_and_is_named() {
-    let cases: [(&str, Change); 6] = [
+    let cases: [(&str, Change); 7] = [
         ("main-1 is not ready", |world| world.pods[1].is_ready = false),
         ("because of Unhealthy", |world| of(&mut world.pods[1]).waiting = waits(Why::Unhealthy)),
         ("(src-0) is a learner", |world| of(&mut world.pods[1]).members[3].learner = true),
+        ("src-0 (3) is not well", |world| of(&mut world.pods[1]).members[3].unwell = true),
         ("the Etcd other/main", |world| {
             world.neighbours.push(Neighbour {
                 etcd: "other/main".to_owned(),
-                cluster: ClusterId(9),
-                is_well: false,
+                unwell: Some("main-0 of the Etcd other/main is not ready".to_owned()),
+                members: std::collections::BTreeMap::new(),
             });
         }),
         ("more than one minor away", |world| of(&mut world.pods[1]).etcd_version = Some("3.4.9".to_owned())),
@@ -65,6 +66,22 @@ fn what_could_cost_quorum_waits_and_is_named() {
         let updated = decision.status.condition("AllMembersUpdated").unwrap();
         assert!(updated.status == "False" && updated.message.contains(said), "{said}: {}", updated.message);
     }
+}
+
+#[test]
+fn an_authority_that_changed_is_a_reason_to_restart_one_by_one() {
+    let mut world = World::running(&three());
+    world.record("9");
+    for at in [0, 2] {
+        of(&mut world.pods[at]).ca_changed = true;
+    }
+    let steps = world.settle();
+    assert!(
+        matches!(&steps[..], [Step::Replace { pod, because }] if pod.name == "main-2" && because.contains("authority")),
+        "{steps:?}"
+    );
+    of(&mut world.pods[2]).ca_changed = false;
+    assert_eq!(replaced(&mut world).as_deref(), Some("main-0"), "the leader last");
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn a_cluster_is_recorded_once_it_has_quorum() {
     assert!(world.settle().contains(&Step::Record(ClusterId(9))));
     world.record("9");
     assert_eq!(world.settle(), []);
-    for kind in ["Ready", "AllMembersReady", "AllMembersUpdated", "Supported"] {
+    for kind in ["Ready", "AllMembersReady", "AllMembersUpdated", "DataVolumesReady", "Supported"] {
         assert_eq!(world.condition(kind).0, "True", "{kind}");
     }
     assert_eq!(world.condition("ClusterIDMismatch").0, "False");
@@ -36,7 +36,7 @@ fn clusters_that_differ_are_never_recorded() {
 #[test]
 fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
     let breaks: [(&str, Change); 7] = [
-        ("2/3 joined; main-1 waits: because of Unreachable", |world| {
+        ("2/3 joined; main-1: because of Unreachable", |world| {
             world.pods[1] = pod(1, Report { waiting: waits(Why::Unreachable), ..report(1) });
         }),
         ("main-1 is being joined", |world| of(&mut world.pods[1]).role = Some(Role::Learner)),
@@ -76,6 +76,99 @@ fn a_join_is_complete_on_proof_alone_and_told_with_its_record() {
     world.etcd.spec.etcd.bootstrap_with_existing_cluster = None;
     world.pods.clear();
     assert_eq!(world.condition(crate::etcd::BOOTSTRAPPED).0, "True");
+}
+
+#[test]
+fn quorum_is_lost_only_where_it_was() {
+    let mut world = World::running(&three());
+    world.pods.iter_mut().for_each(|pod| pod.is_ready = false);
+    assert_eq!(world.condition("Ready").1, "NotQuorateYet");
+    world.record("9");
+    let (status, reason, _) = world.condition("Ready");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "QuorumLost"));
+    world.etcd.is_terminating = true;
+    assert_eq!(world.condition("Ready").1, "Ending");
+}
+
+#[test]
+fn events_about_two_members_are_two() {
+    let mut world = World::running(&three());
+    world.record("9");
+    let notes = world.decide().notes;
+    let about: Vec<&str> = notes.iter().filter_map(|note| note.member.as_deref()).collect();
+    assert_eq!(about, ["main-0", "main-1", "main-2"]);
+    world.settle();
+}
+
+#[test]
+fn volumes_and_backups_are_what_they_are() {
+    let mut world = World::running(&three());
+    assert!(world.decide().status.condition("BackupReady").is_none());
+    world.etcd.spec.backup.insert("store".to_owned(), json!({"prefix": "p"}));
+    assert_eq!(world.condition("BackupReady").0, "False");
+    of(&mut world.pods[1]).volume = Volume::Unreadable("half a log".to_owned());
+    let (status, _, message) = world.condition("DataVolumesReady");
+    assert_eq!((status.as_str(), message.as_str()), ("False", "the volume of main-1: half a log"));
+    world.pods[1].said = Said::Nothing;
+    let (status, _, message) = world.condition("DataVolumesReady");
+    assert!(status == "Unknown" && message.contains("main-1"), "{status}: {message}");
+}
+
+#[test]
+fn the_last_operation_says_what_the_loop_is_at() {
+    let mut world = World::running(&three());
+    world.record("9");
+    world.settle();
+    let state = |world: &World| world.decide().status.last_operation.unwrap();
+    let stands = state(&world);
+    assert_eq!((&*stands.kind, &*stands.state, &*stands.run_id), ("Reconcile", "Succeeded", "generation-2"));
+    world.failures.push(("ERR_X".to_owned(), "x".to_owned()));
+    assert_eq!(state(&world).state, "Error");
+    world.failures.clear();
+    world.etcd.is_terminating = true;
+    let ends = state(&world);
+    assert_eq!((&*ends.kind, &*ends.state), ("Delete", "Processing"));
+}
+
+/// Beside the configuration, where no pod is restarted for it.
+#[test]
+fn the_highest_number_of_starts_is_kept() {
+    let mut world = World::running(&three());
+    let starts = |world: &World| {
+        let config = world.objects.iter().find(|object| object.name == "main-config").unwrap();
+        crate::member::Starts::read(config.object["data"]["starts.json"].as_str().unwrap()).unwrap()
+    };
+    let set = |world: &mut World, number| {
+        of(&mut world.pods[1]).volume =
+            Volume::Data { member: MemberId(1), cluster: ClusterId(9), starts: number };
+        world.settle();
+    };
+    world.record("9");
+    let before = world.objects.iter().find(|object| object.kind == Kind::StatefulSet).cloned();
+    for (reported, kept) in [(5, 5), (3, 5)] {
+        set(&mut world, reported);
+        assert_eq!(starts(&world).of("main-1").unwrap().starts, kept);
+    }
+    let after = world.objects.iter().find(|object| object.kind == Kind::StatefulSet).cloned();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn members_of_others_that_join_are_listed_until_the_join_is_complete() {
+    let mut world = World::new(&joining());
+    let members = [("other-0", "http://o:2380"), ("src-0", "http://not-what-the-spec-says:2380")];
+    let members = members.map(|(name, url)| (name.to_owned(), vec![url.to_owned()]));
+    world.neighbours.push(Neighbour {
+        etcd: "other/other".to_owned(),
+        unwell: None,
+        members: members.into(),
+    });
+    world.make();
+    let config = world.objects.iter().find(|object| object.name == "main-config").unwrap();
+    let config: Config = serde_json::from_str(config.object["data"][Config::KEY].as_str().unwrap()).unwrap();
+    let listed = config.source.unwrap().members;
+    assert_eq!(listed["other-0"], ["http://o:2380"]);
+    assert_eq!(listed["src-0"], ["http://10.0.0.1:2380"], "the spec's word counts");
 }
 
 #[test]
