@@ -154,6 +154,18 @@ mod tests {
         assert!(installed == printed, "{FILE}: run BLESS=1 cargo test --test documentation");
     }
 
+    /// What `lint` prints of a manifest of the project's own.
+    #[test]
+    fn lints_output_is_shown_as_it_is() {
+        let arguments = ["lint", "--rule", "bootstrap-peer-url-scheme", "fixtures/manifests/bad-join.yaml"];
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_etcd-warden"));
+        let output = command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let shown = format!("```text\n{}```\n", String::from_utf8(output.stdout).unwrap());
+        check_part("README.md", "lint", &shown);
+        check_part("docs/lint.md", "lint", &shown);
+    }
+
     /// What only `lint` says.
     #[test]
     fn what_lint_says_is_documented() {
