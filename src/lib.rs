@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`etcd`] | the `Etcd` resource as it is read from JSON, and the names derived from it | nobody |
 //! | [`rules`] | the catalogue: pure functions from (old, new, settings) to violations and warnings | `etcd` |
-//! | [`audit`] | what was rejected: the record, the file that holds it, and the log read back | `text` |
+//! | [`audit`] | what was rejected: the record, the file that holds it, and the log read back | `text`, `manifest` |
 //! | [`admission`] | AdmissionReview in, AdmissionReview out | `rules`, `etcd`, `audit` |
 //! | [`kubernetes`] | the API server's client, and the watch cache of Etcds | `etcd`; of `admission` the lookup |
 //! | [`lease`] | leader election, for certificates and for a loop | `kubernetes` |

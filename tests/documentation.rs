@@ -154,6 +154,18 @@ mod tests {
         assert!(installed == printed, "{FILE}: run BLESS=1 cargo test --test documentation");
     }
 
+    /// What `lint` prints of a manifest of the project's own.
+    #[test]
+    fn lints_output_is_shown_as_it_is() {
+        let arguments = ["lint", "--rule", "bootstrap-peer-url-scheme", "fixtures/manifests/bad-join.yaml"];
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_etcd-warden"));
+        let output = command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let shown = format!("```text\n{}```\n", String::from_utf8(output.stdout).unwrap());
+        check_part("README.md", "lint", &shown);
+        check_part("docs/lint.md", "lint", &shown);
+    }
+
     /// What only `lint` says.
     #[test]
     fn what_lint_says_is_documented() {
@@ -200,13 +212,13 @@ mod tests {
         }
     }
 
-    /// Every flag that `serve --help` lists stands in the README, and no other.
+    /// Every flag that `serve --help` lists is documented, and no other.
     #[test]
-    fn the_readme_lists_the_flags() {
+    fn the_flags_are_documented() {
         let help =
             std::process::Command::new(env!("CARGO_BIN_EXE_etcd-warden")).args(["serve", "--help"]).output();
         let help = String::from_utf8(help.unwrap().stdout).unwrap();
-        check_part("README.md", "flags", &format!("```text\n{}```\n", trimmed(&help)));
+        check_part("docs/flags.md", "flags", &format!("```text\n{}```\n", trimmed(&help)));
     }
 
     /// What bash offers behind these words, the last of which is being typed, with the line of the README; nothing

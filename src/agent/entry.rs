@@ -40,7 +40,7 @@ pub fn own<'a>(facts: &Facts, live: &'a Live) -> Option<&'a Member> {
 }
 
 /// Whether an entry is that of the member with this ordinal, by name and URLs.
-fn is_of(config: &Config, ordinal: u32, member: &Member) -> bool {
+pub fn is_of(config: &Config, ordinal: u32, member: &Member) -> bool {
     let (entry, urls) = (places(&member.peer_urls), places(&config.peer_urls(ordinal)));
     if member.name.is_empty() {
         return entry == urls;

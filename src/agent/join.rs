@@ -1,10 +1,14 @@
 //! A member is added to the cluster, and taken out again where its join came to nothing.
 
 use std::io;
+use std::time::Duration;
+
+use tokio::time::sleep;
 
 use crate::member::MemberId;
 
 use super::decide::Hold;
+use super::entry;
 use super::facts::{Facts, Live};
 use super::fault::Kind;
 use super::observe::Seen;
@@ -13,8 +17,10 @@ use super::reach;
 use super::record::{Life, Record};
 use super::run::{Agent, Next};
 
+/// An add takes less, mostly.
+const TURN: Duration = Duration::from_millis(300);
 /// Ends of a learner's etcd in a row after which its data is copied anew.
-const ENDS_MAX: u32 = 5;
+const ENDS_MAX: u32 = 3;
 
 impl Agent {
     /// Asks to be added, where what etcd would not check in time is in order.
@@ -33,8 +39,10 @@ impl Agent {
         if !private.is_empty() {
             tracing::info!(voters = private.join(", "), "not seen at their client URLs");
         }
-        let urls = facts.config.peer_urls(facts.ordinal);
-        match seen.endpoint.add_learner(urls).await {
+        if let Some(next) = self.gives_way(facts, &seen.live).await {
+            return Ok(next);
+        }
+        match seen.add_learner(&facts.config.peer_urls(facts.ordinal)).await {
             Ok((id, list)) => {
                 tracing::info!(member = %id, cluster = %list.cluster, "added as a learner");
                 let record = facts.next_record(Life::Prepared { id, cluster: list.cluster });
@@ -58,6 +66,20 @@ impl Agent {
         Ok(remove(seen, id).await)
     }
 
+    /// Lets the pods before this one go first, where they are not in the list either: raft drops the second of two
+    /// changes at once, and who asked for it waits for nothing until its time is over.
+    async fn gives_way(&mut self, facts: &Facts, live: &Live) -> Option<Next> {
+        let before = turn(facts, live);
+        if before == 0 {
+            return None;
+        }
+        sleep(TURN * before).await;
+        match self.observer.look().await {
+            Ok(seen) if seen.live.members.len() == live.members.len() => None,
+            Ok(_) | Err(_) => Some(Next::Now),
+        }
+    }
+
     /// Whether etcd ends again and again on the data of a member that was never promoted: it is a copy, and another one
     /// can be had.
     pub(super) fn is_useless_copy(&mut self, facts: &Facts, id: MemberId) -> bool {
@@ -77,7 +99,7 @@ impl Agent {
         let file = self.parts.volume.record();
         record.life = Life::Rejoining { id, cluster: seen.live.cluster };
         file.write(record)?;
-        match seen.endpoint.remove(id).await {
+        match seen.remove(id).await {
             Ok(()) => Ok(true),
             Err(fault) if matches!(fault.kind, Kind::NotFound | Kind::Unknown) => Ok(true),
             Err(fault) => {
@@ -89,6 +111,13 @@ impl Agent {
     }
 }
 
+/// How many pods before this one are not in the list.
+fn turn(facts: &Facts, live: &Live) -> u32 {
+    let listed = |ordinal| live.members.iter().any(|member| entry::is_of(&facts.config, ordinal, member));
+    let before = (0..facts.ordinal).filter(|ordinal| !listed(*ordinal)).count();
+    u32::try_from(before).unwrap_or(u32::MAX)
+}
+
 fn is_learner(live: &Live, id: MemberId) -> bool {
     live.members.iter().any(|member| member.id == id && member.learner)
 }
@@ -96,12 +125,30 @@ fn is_learner(live: &Live, id: MemberId) -> bool {
 /// Removes a member by its id. What it came to is seen at the next look.
 pub(super) async fn remove(seen: Option<Seen>, id: MemberId) -> Next {
     let Some(seen) = seen else { return Next::Now };
-    match seen.endpoint.remove(id).await {
+    match seen.remove(id).await {
         Ok(()) => {
             tracing::info!(member = %id, "removed");
             Next::Now
         }
         Err(fault) if fault.kind == Kind::NotFound => Next::Now,
         Err(fault) => Hold::new(fault.why(), fault.to_string()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::testing::{facts, live, others, voter};
+
+    #[test]
+    fn pods_go_in_their_order_and_those_that_are_in_are_not_waited_for() {
+        let mut facts = facts();
+        let alone = live(vec![others(1)]);
+        for ordinal in 0..3 {
+            facts.ordinal = ordinal;
+            assert_eq!(turn(&facts, &alone), ordinal);
+        }
+        let one = live(vec![others(1), voter(7, "main-0", &["http://main-0.main-peer.shop.svc:2380"])]);
+        assert_eq!(turn(&facts, &one), 1);
     }
 }

@@ -16,7 +16,7 @@ pub async fn out(seen: &Seen, id: MemberId) -> Result<(), Hold> {
     if !seen.live.members.iter().any(|member| member.id == id) {
         return Ok(());
     }
-    match seen.endpoint.remove(id).await {
+    match seen.remove(id).await {
         Err(fault) if fault.kind != Kind::NotFound => Err(held(&fault)),
         // A change counts when a fresh list shows it: at the next look.
         Ok(()) | Err(_) => Err(Hold::new(Why::Removed, "was removed, and waits for the list that shows it")),

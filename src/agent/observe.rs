@@ -28,8 +28,8 @@ pub struct Observer {
 pub struct Seen {
     /// The cluster, for a decision.
     pub live: Live,
-    /// Where it answered: membership changes are asked for there.
-    pub endpoint: Endpoint,
+    /// Where it answered, in the order in which endpoints are asked.
+    pub endpoints: Vec<Endpoint>,
     /// What each member says of itself, where it answers clients.
     pub statuses: BTreeMap<MemberId, StatusResponse>,
 }
@@ -48,6 +48,34 @@ impl Seen {
             let voters = self.statuses.values().filter(|status| !status.is_learner);
             voters.max_by_key(|status| (status.raft_term, status.raft_applied_index))
         })
+    }
+
+    /// Adds a learner. Returns its id and the members with it.
+    pub async fn add_learner(&self, peer_urls: &[String]) -> Result<(MemberId, List), Fault> {
+        self.ask_in_turn(async |endpoint| endpoint.add_learner(peer_urls.to_vec()).await).await
+    }
+
+    /// Removes a member.
+    pub async fn remove(&self, member: MemberId) -> Result<(), Fault> {
+        self.ask_in_turn(async |endpoint| endpoint.remove(member).await).await
+    }
+
+    /// Makes a learner a voter.
+    pub async fn promote(&self, member: MemberId) -> Result<(), Fault> {
+        self.ask_in_turn(async |endpoint| endpoint.promote(member).await).await
+    }
+
+    /// Each member refuses a change by how long it itself has been connected to the others: one that has just joined
+    /// refuses what an older one takes.
+    async fn ask_in_turn<T>(&self, ask: impl AsyncFn(&Endpoint) -> Result<T, Fault>) -> Result<T, Fault> {
+        let mut refused = Fault::odd("the service endpoints", "none of them");
+        for endpoint in &self.endpoints {
+            match ask(endpoint).await {
+                Err(fault) if fault.kind == Kind::Unhealthy => refused = fault,
+                answered => return answered,
+            }
+        }
+        Err(refused)
     }
 
     /// Voters whose client URLs are private, or don't answer.
@@ -104,8 +132,9 @@ impl Observer {
 
     /// Looks once. What isn't well now begins to count anew.
     pub async fn look(&mut self) -> Result<Seen, Unseen> {
-        let Answer { endpoint, list } = self.answer().await?;
-        let sights = self.sights(&endpoint, &list).await;
+        let (endpoints, list) = self.answers().await?;
+        let Some(endpoint) = endpoints.first() else { return Err(unseen(&[])) };
+        let sights = self.sights(endpoint, &list).await;
         let alarms = endpoint.alarms().await.map_err(|fault| unseen(&[fault]))?;
         self.remember(&sights);
         let members = list.members.into_iter().map(|member| self.member(member, &sights)).collect();
@@ -115,13 +144,13 @@ impl Observer {
         });
         Ok(Seen {
             live: Live { cluster: list.cluster, members, alarms },
-            endpoint,
+            endpoints,
             statuses: answers.collect(),
         })
     }
 
     /// The first fresh list, where all endpoints that answer lead to one cluster.
-    async fn answer(&self) -> Result<Answer, Unseen> {
+    async fn answers(&self) -> Result<(Vec<Endpoint>, List), Unseen> {
         let answers = join_all(self.endpoints.iter().map(|url| self.ask(url))).await;
         let (found, faults): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         let found: Vec<Answer> = found.into_iter().flatten().collect();
@@ -134,7 +163,8 @@ impl Observer {
                 format!("the endpoints lead to several clusters: {}: correct them", each.join(", "));
             return Err(Unseen { why: Why::SourceDiffers, message });
         }
-        found.into_iter().next().ok_or_else(|| unseen(&faults))
+        let list = found.first().map(|answer| answer.list.clone()).ok_or_else(|| unseen(&faults))?;
+        Ok((found.into_iter().map(|answer| answer.endpoint).collect(), list))
     }
 
     async fn ask(&self, url: &str) -> Result<Answer, Fault> {
@@ -250,7 +280,7 @@ mod tests {
         };
         Seen {
             live: live((1..=3).map(others).collect()),
-            endpoint: Endpoint::new("http://source-1:2379", None, None).unwrap(),
+            endpoints: vec![Endpoint::new("http://source-1:2379", None, None).unwrap()],
             statuses: statuses.iter().map(status).collect(),
         }
     }
@@ -264,6 +294,32 @@ mod tests {
         assert_eq!(private.reference().unwrap().raft_applied_index, 95);
         assert_eq!(private.private().len(), 1);
         assert!(seen(&[]).reference().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_change_that_one_member_refuses_is_asked_of_the_next_and_nothing_else_is_asked_twice() {
+        let url = |number| Endpoint::new(&format!("http://source-{number}:2379"), None, None).unwrap();
+        let endpoints: Vec<Endpoint> = (1..=3).map(url).collect();
+        let seen = Seen { endpoints, ..seen(&[]) };
+        let answered = |said: [&'static str; 3]| {
+            let asked = std::cell::Cell::new(0);
+            let seen = &seen;
+            async move {
+                let answer = async |endpoint: &Endpoint| {
+                    asked.set(asked.get() + 1);
+                    let at = endpoint.url().contains("source-2").into();
+                    match said[if endpoint.url().contains("source-3") { 2 } else { at }] {
+                        "" => Ok(()),
+                        fault => Err(Fault::of_status(endpoint.url(), &tonic::Status::unavailable(fault))),
+                    }
+                };
+                (seen.ask_in_turn(answer).await.map_err(|fault| fault.kind), asked.get())
+            }
+        };
+        let (unhealthy, unknown) = ("etcdserver: unhealthy cluster", "etcdserver: request timed out");
+        assert_eq!(answered([unhealthy, "", ""]).await, (Ok(()), 2));
+        assert_eq!(answered([unknown, "", ""]).await, (Err(Kind::Unknown), 1));
+        assert_eq!(answered([unhealthy; 3]).await, (Err(Kind::Unhealthy), 3));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -24,8 +24,10 @@ use super::settings::Begin;
 use super::tls::Mounted;
 use super::volume::Volume;
 
-/// Between two looks of a member that waits.
+/// Longest time between two looks of a member that waits: the API server and the cluster are asked each time.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
+/// Shortest time between two looks.
+const SOONEST: Duration = Duration::from_millis(250);
 
 /// What an agent is made of.
 pub struct Parts {
@@ -61,7 +63,7 @@ pub struct Agent {
     /// Ends of etcd in a row, soon after its start.
     pub(super) ends: u32,
     said: Option<(&'static str, Step)>,
-    waiting: Option<Hold>,
+    waiting: Option<(Hold, Instant)>,
 }
 
 /// What was seen before a decision, with where to act.
@@ -112,11 +114,16 @@ impl Agent {
             let (hold, wait) = match next {
                 Next::Now => (None, Duration::ZERO),
                 Next::End => break,
-                Next::Hold(hold) => (Some(hold), BETWEEN_LOOKS),
-                Next::Pause(hold, wait) => (Some(hold), wait),
+                Next::Hold(hold) => {
+                    let waited = self.wait_said(&hold);
+                    (Some(hold), pace(waited, BETWEEN_LOOKS))
+                }
+                Next::Pause(hold, wait) => {
+                    self.wait_said(&hold);
+                    (Some(hold), wait)
+                }
             };
             if let Some(hold) = hold {
-                self.wait_said(&hold);
                 self.say(Some(&hold)).await;
             }
             tokio::select! {
@@ -127,11 +134,16 @@ impl Agent {
         Ok(())
     }
 
-    fn wait_said(&mut self, hold: &Hold) {
-        if self.waiting.as_ref() != Some(hold) {
+    /// Logs what it waits for, where that is new; returns for how long it has waited for a reason of this kind.
+    fn wait_said(&mut self, hold: &Hold) -> Duration {
+        let before = self.waiting.take();
+        if before.as_ref().is_none_or(|(before, _)| before != hold) {
             tracing::info!(why = ?hold.why, "{}", hold.message);
-            self.waiting = Some(hold.clone());
         }
+        let since =
+            before.filter(|(before, _)| before.why == hold.why).map_or_else(Instant::now, |(_, since)| since);
+        self.waiting = Some((hold.clone(), since));
+        since.elapsed()
     }
 
     /// One look, one decision, one step. An error is one of the volume: nothing can be done without it.
@@ -283,6 +295,11 @@ impl Agent {
         let fault = self.parts.binary.as_ref().err().cloned().unwrap_or_default();
         Hold::new(Why::Configuration, fault).into()
     }
+}
+
+/// How long to wait before the next look at what was waited for so long: what is over soon is seen soon.
+pub(super) fn pace(waited: Duration, longest: Duration) -> Duration {
+    (waited / 4).clamp(SOONEST, longest)
 }
 
 /// The ordinal of a pod.

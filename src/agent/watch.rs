@@ -17,11 +17,11 @@ use super::leave;
 use super::observe::Seen;
 use super::pb::etcdserverpb::StatusResponse;
 use super::record::{Life, Record};
-use super::run::{Agent, Next};
+use super::run::{Agent, Next, pace};
 use super::stall::{Stage, Stall};
 use super::tls::Authorities;
 
-/// Between two looks at an etcd that is not a settled voter.
+/// Longest time between two looks at an etcd that is not a settled voter.
 const BUSY: Duration = Duration::from_secs(1);
 /// Between two looks at a settled voter.
 const SETTLED: Duration = Duration::from_secs(10);
@@ -164,7 +164,7 @@ impl Agent {
             reporter.role(None);
         }
         self.say(Some(&hold)).await;
-        Ok(Look::Again(BUSY))
+        Ok(Look::Again(pace(run.started.elapsed(), BUSY)))
     }
 
     async fn attend_voter(&mut self, status: &StatusResponse) -> Look {
@@ -211,7 +211,7 @@ impl Agent {
             return Ok(Look::Failed(failed(hold, id)));
         }
         self.say(hold.as_ref()).await;
-        Ok(Look::Again(BUSY))
+        Ok(Look::Again(pace(run.started.elapsed(), BUSY)))
     }
 
     /// Promotes, where the gate is open. What it came to is seen at the next look, by etcd's own word.
@@ -235,7 +235,7 @@ impl Agent {
         if let Some(hold) = gate.refusal(&view, Instant::now()) {
             return Some(hold);
         }
-        match seen.endpoint.promote(own).await {
+        match seen.promote(own).await {
             Ok(()) => {
                 tracing::info!(member = %own, "promoted");
                 None

@@ -58,6 +58,7 @@ pub struct Finding {
 impl Finding {
     /// What a rule says of a field: its message as the server answers it, with the rule's id at the end or without.
     pub fn of_field(level: Level, rule: &str, field: &str, message: &str, place: Location) -> Self {
+        let message = message.strip_prefix(field).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
         let Sentence { what, help } = Sentence::read(message, rule);
         let message = if what == sentence::REQUIRED_VALUE { required(field, place) } else { what };
         Self {

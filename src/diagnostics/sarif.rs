@@ -2,7 +2,8 @@
 
 use super::{Finding, Level, Report, Source};
 use crate::manifest::Span;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 const VERSION: &str = "2.1.0";
@@ -22,7 +23,7 @@ pub struct Rule<'r> {
 
 /// A log of one run. `rules` are all that could have spoken; `successful` says whether every input was read.
 pub fn log(reports: &[&Report], rules: &[Rule<'_>], successful: bool) -> Value {
-    let results: Vec<Value> = reports
+    let results: Vec<SarifResult<'_>> = reports
         .iter()
         .flat_map(|report| report.findings.iter().map(|finding| result(&report.source, finding, rules)))
         .collect();
@@ -45,26 +46,66 @@ pub fn log(reports: &[&Report], rules: &[Rule<'_>], successful: bool) -> Value {
 fn described(rule: &Rule<'_>) -> Value {
     json!({
         "id": rule.id,
-        "shortDescription": {"text": rule.summary.replace('`', "\"")},
+        "shortDescription": text(&rule.summary.replace('`', "\"")),
         "defaultConfiguration": {"level": rule.level.name()},
     })
 }
 
-fn result(source: &Source, finding: &Finding, rules: &[Rule<'_>]) -> Value {
-    let mut result = Map::new();
-    result.insert("ruleId".to_owned(), finding.rule.as_str().into());
-    if let Some(index) = rules.iter().position(|rule| rule.id == finding.rule) {
-        result.insert("ruleIndex".to_owned(), index.into());
+fn text(text: &str) -> Value {
+    json!({"text": text})
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifResult<'f> {
+    rule_id: &'f str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule_index: Option<usize>,
+    level: &'static str,
+    message: Value,
+    locations: [Place; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<Place>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    logical_locations: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Value>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<Value>,
+}
+
+fn result<'f>(source: &Source, finding: &'f Finding, rules: &[Rule<'_>]) -> SarifResult<'f> {
+    let field = finding.field.as_deref().filter(|field| !field.is_empty());
+    let place = Place {
+        physical_location: physical(source, finding.place.map(|place| place.span)),
+        logical_locations: field.map(|field| json!({"fullyQualifiedName": field})).into_iter().collect(),
+        ..Place::default()
+    };
+    let alias = finding.place.and_then(|place| place.alias).map(|alias| Place {
+        physical_location: physical(source, Some(alias)),
+        message: Some(text("comes here by this alias")),
+        ..Place::default()
+    });
+    SarifResult {
+        rule_id: &finding.rule,
+        rule_index: rules.iter().position(|rule| rule.id == finding.rule),
+        level: finding.level.name(),
+        message: text(&message(finding)),
+        locations: [place],
+        related_locations: alias.into_iter().collect(),
     }
-    result.insert("level".to_owned(), finding.level.name().into());
-    result.insert("message".to_owned(), json!({"text": message(finding)}));
-    result.insert("locations".to_owned(), json!([location(source, finding)]));
-    if let Some(alias) = finding.place.and_then(|place| place.alias) {
-        let mut related = physical(source, Some(alias));
-        related["message"] = json!({"text": "comes here by this alias"});
-        result.insert("relatedLocations".to_owned(), json!([related]));
-    }
-    Value::Object(result)
 }
 
 fn message(finding: &Finding) -> String {
@@ -74,26 +115,16 @@ fn message(finding: &Finding) -> String {
     }
 }
 
-fn location(source: &Source, finding: &Finding) -> Value {
-    let mut location = physical(source, finding.place.map(|place| place.span));
-    if let Some(field) = finding.field.as_deref().filter(|field| !field.is_empty()) {
-        location["logicalLocations"] = json!([{"fullyQualifiedName": field}]);
-    }
-    location
-}
-
-fn physical(source: &Source, span: Option<Span>) -> Value {
-    let mut physical = json!({"artifactLocation": {"uri": uri(&source.name)}});
-    if let Some(span) = span {
-        let region = source.region(span);
-        physical["region"] = json!({
+fn physical(source: &Source, span: Option<Span>) -> PhysicalLocation {
+    let region = span.map(|span| source.region(span)).map(|region| {
+        json!({
             "startLine": region.start.line,
             "startColumn": region.start.column,
             "endLine": region.end.line,
             "endColumn": region.end.column,
-        });
-    }
-    json!({"physicalLocation": physical})
+        })
+    });
+    PhysicalLocation { artifact_location: json!({"uri": uri(&source.name)}), region }
 }
 
 /// A path as a URI reference: relative as it is given, absolute with its scheme.

@@ -40,7 +40,7 @@ fn the_value_is_underlined_wherever_it_stands() {
         ("日本: 語\nspec: {語: 日本}\n", "spec.語", (2, 11, "日本")),
         ("x: &u [ä, 'ü']\nspec: *u\n", "spec[1]", (1, 11, "'ü'")),
         ("x: &u\n  image: old\nspec:\n  <<: *u\n", "spec.image", (2, 10, "old")),
-        ("spec:\n  a: !!str &b 10 # c\n", "spec.a", (2, 14, "10")),
+        ("spec:\n  a: !!str &b 10 # c\n", "spec.a", (2, 15, "10")),
         ("spec:\n  a: [1, 2]\n", "spec.a", (2, 6, "[1, 2]")),
         ("spec:\n  a: [1,\n    2]\n", "spec.a", (2, 3, "a")),
         ("spec:\n  - a: 1\n    b: 2\n  - c\n", "spec[0]", (2, 5, "a: 1")),

@@ -121,7 +121,7 @@ impl Run<'_> {
 }
 
 /// The Etcds in a text, by namespace and name: what other texts may replace.
-pub(super) fn etcds(text: &str) -> Vec<Value> {
+fn etcds(text: &str) -> Vec<Value> {
     let file = reader::read(text);
     let documents = file.documents.iter().flat_map(|document| select::subjects(document.root(text)));
     documents

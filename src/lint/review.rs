@@ -47,7 +47,7 @@ fn body(part: Part<'_>) -> String {
 /// What the review is about.
 fn object(part: Part<'_>) -> Option<Part<'_>> {
     let request = part.field("request")?;
-    let is_object = |name| request.field(name).filter(|object| !object.value_is_null());
+    let is_object = |name| request.field(name).filter(|object| !object.is_null());
     is_object("object").or_else(|| is_object("oldObject"))
 }
 

@@ -26,7 +26,7 @@ pub(super) enum Subject<'d> {
 /// The objects of a document, those in lists one by one.
 pub(super) fn subjects(root: Part<'_>) -> Vec<Subject<'_>> {
     let mut found = Vec::new();
-    if !root.value_is_null() {
+    if !root.is_null() {
         collect(root, None, &mut found);
     }
     found

@@ -40,7 +40,7 @@ struct Builder<'t> {
     anchors: HashMap<usize, Rc<Node>>,
     comments: Vec<Comment>,
     duplicates: Vec<Duplicate>,
-    /// Values written down, and values with all that aliases repeat.
+    /// How many values were written down so far.
     written: usize,
 }
 
@@ -85,7 +85,9 @@ impl<'t> Builder<'t> {
     fn scan_error(&self, error: &granit_parser::ScanError) -> SyntaxError {
         let at = self.chunk.start + error.marker().byte_offset().unwrap_or_default();
         let mut found = SyntaxError::at(self.text, at, error.info());
-        found.help = self.template_help(at);
+        let is_tab = self.text.get(..at).is_some_and(|before| before.ends_with('\t'));
+        let spaces = || (is_tab || found.span.of(self.text) == "\t").then(|| "indent with spaces".to_owned());
+        found.help = self.template_help(at).or_else(spaces);
         found
     }
 

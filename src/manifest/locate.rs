@@ -48,7 +48,7 @@ impl<'d> Part<'d> {
     }
 
     /// Whether it is `null`, or nothing at all.
-    pub fn value_is_null(&self) -> bool {
+    pub fn is_null(&self) -> bool {
         matches!(&self.child.node.content, Content::Scalar(serde_json::Value::Null))
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use serde_json::{Value, json};
+use std::fmt::Write;
 
 /// What `k8s.io/apimachinery` 0.36 (`sigs.k8s.io/yaml` 1.6, go-yaml 2.4.3) made of each text: the text, its
 /// documents, and its error. A document of comments only is left out.
@@ -63,4 +64,97 @@ fn odd_texts_are_read_as_kubectl_reads_them() {
         }
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The first error of a text, with the text that it points at.
+fn error(text: &str) -> (String, String) {
+    let file = read(text);
+    let error = file.errors.first().unwrap_or_else(|| panic!("{text:?} is read"));
+    (error.message.clone(), error.span.of(text).to_owned())
+}
+
+#[test]
+fn errors_point_at_what_is_wrong() {
+    for (text, message, place) in [
+        ("a: b: c", "mapping values are not allowed in this context", ":"),
+        ("größe: 1\nb: 'x\n", "unclosed quote", "'"),
+        ("a: 1\n---\nb: *x\n", "while parsing node, found unknown anchor", "*"),
+        ("a: &a [*a]", "the anchor's value contains itself", "*a"),
+        ("a: .inf", "JSON has no number .inf: write it in quotes if a text is meant", ".inf"),
+        ("a: !!int x", "\"x\" can't be read as !!int", "x"),
+        ("~: x", "null can't be a key of a JSON object: write it in quotes", "~"),
+        ("a: {<<: x}", "\"<<\" takes a mapping, or a list of mappings", "x"),
+        ("\ta: 1", "a tab can't indent a block", "\t"),
+        ("a: \u{7}", "control character U+0007 can't stand in YAML", "\u{7}"),
+        ("a: 1\n--- b: 2\n", "kubectl takes nothing but a comment behind \"---\"", "b: 2"),
+        ("{\"a\": 1 \"b\": 2}", "expected `,` or `}`", "\""),
+    ] {
+        assert_eq!(error(text), (message.to_owned(), place.to_owned()), "{text:?}");
+    }
+}
+
+#[test]
+fn a_template_is_no_manifest() {
+    for text in ["replicas: {{ .Values.replicas }}\n", "{{- if .Values.etcd }}\na: 1\n{{- end }}\n"] {
+        let help = read(text).errors.into_iter().next().and_then(|error| error.help);
+        assert!(help.is_some_and(|help| help.starts_with("this is a template: ")), "{text}");
+    }
+}
+
+/// Nine levels of nine aliases are four hundred million values.
+#[test]
+fn aliases_are_bounded() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..=8 {
+        let before = format!("*a{}", level - 1);
+        let _ = writeln!(text, "a{level}: &a{level} [{}]", [before.as_str(); 9].join(", "));
+    }
+    assert_eq!(error(&text), ("aliases repeat more than 400000 values".to_owned(), "[".to_owned()));
+    // Many uses of one anchor are no bomb.
+    let uses: Vec<String> = (0..2000).map(|number| format!("u{number}: *a0\n")).collect();
+    let text = format!("a0: &a0 [x, x, x]\n{}", uses.concat());
+    assert_eq!(read(&text).errors, []);
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let nested = |depth: usize| format!("a: {}{}", "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(read(&nested(120)).errors, []);
+    for text in [nested(130), nested(100_000), "[".repeat(100_000), "{\"a\":".repeat(100_000)] {
+        assert_eq!(read(&text).errors.len(), 1);
+    }
+    // Through anchors, too: each level stands on its own.
+    let mut text = "a0: &a0 [x]\n".to_owned();
+    for level in 1..200 {
+        let _ = writeln!(text, "a{level}: &a{level} [*a{}]", level - 1);
+    }
+    assert_eq!(error(&text).0, "lists and mappings are nested deeper than 128");
+}
+
+#[test]
+fn a_long_head_of_comments_is_read() {
+    let text = "# Licensed to everybody.\n".repeat(5000) + "a: 1\n";
+    assert_eq!(documents(&text), [json!({"a": 1})]);
+    assert_eq!(read(&text).documents[0].comments.len(), 5000);
+}
+
+#[test]
+fn keys_that_stand_twice_are_told() {
+    let text = "a: &m {b: 1}\nc:\n  b: 2\n  d: {x: 1, x: 2}\n  <<: *m\n";
+    let found: Vec<(String, &str, &str)> = read(text).documents[0]
+        .duplicates
+        .iter()
+        .map(|duplicate| (duplicate.name.clone(), duplicate.first.of(text), duplicate.second.of(text)))
+        .collect();
+    assert_eq!(found, [("x".to_owned(), "x", "x"), ("b".to_owned(), "b", "<<")]);
+    assert_eq!(documents(text)[0]["c"]["b"], 1, "as kubectl has it");
+}
+
+#[test]
+fn what_stands_behind_the_end_is_told() {
+    let text = "a: 1\n...\nb: 2\nc: 3\n---\nd: 4\n";
+    let file = read(text);
+    assert_eq!(file.unread.iter().map(|span| span.of(text)).collect::<Vec<_>>(), ["b: 2\nc: 3"]);
+    assert_eq!(documents(text), [json!({"a": 1}), json!({"d": 4})]);
+    assert_eq!(read("a: 1\n...\n# the end\n").unread, []);
 }

@@ -141,3 +141,26 @@ async fn two_targets_join_one_source_at_the_same_time() {
     assert!(learners.is_empty());
     writer.lost_nothing(&shop, &shop.client_url(1));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_etcds_of_one_name_in_two_namespaces_join_one_source_when_one_has_a_prefix() {
+    let Some(binary) = etcd("3.6") else { return };
+    let (mut shop, mut other) = (Shop::open(1, &binary).await, Shop::open(1, &binary).await);
+    "other".clone_into(&mut other.config.owner.namespace);
+    "uid-2".clone_into(&mut other.config.owner.uid);
+    (shop.more_hosts, other.more_hosts) = (other.names(false), shop.names(false));
+    shop.source(1, &binary).await;
+    shop.start(0);
+    shop.until_voter(0).await;
+    other.config.source = shop.config.source.clone();
+    let listed = &mut other.config.source.as_mut().unwrap().members;
+    listed.insert(shop.config.member(0), shop.config.peer_urls(0));
+    other.render();
+    other.start(0);
+    other.until_waiting(0, Why::Collision, &["main-0.main-peer.shop.svc", "memberNamePrefix"]).await;
+    assert_eq!(shop.members(&shop.source_url(1)).0, ["main-0", "source-1"]);
+    other.config.owner.member_name_prefix = Some("other".to_owned());
+    other.render();
+    other.until_voter(0).await;
+    assert_eq!(shop.members(&shop.source_url(1)).0, ["main-0", "other-main-0", "source-1"]);
+}

@@ -1,7 +1,7 @@
 //! What a join waits for: named, with the remedy; nothing changes at the source, and the join goes on by itself where the
 //! cause is mended.
 
-use etcd_warden::member::{Report, Why};
+use etcd_warden::member::{Report, Volume, Why};
 
 use super::shop::{Shop, etcd};
 use super::source::Traits;
@@ -151,4 +151,27 @@ async fn a_learner_that_voters_can_t_reach_is_taken_out_and_joins_anew() {
     assert_ne!(after.id, report.id);
     assert_eq!(shop.members(&shop.source_url(1)).0, ["main-0", "source-1"]);
     writer.lost_nothing(&shop, &shop.client_url(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_learner_whose_data_is_damaged_is_copied_anew() {
+    let Some(mut shop) = beside(1).await else { return };
+    shop.hidden = true;
+    shop.hosts_of_source();
+    shop.start(0);
+    let before = shop.until(0, "was started", |report| matches!(report.volume, Volume::Data { .. })).await;
+    let database = shop.volume(0).join("new.etcd/member/snap/db");
+    until("had a database", || database.exists());
+    shop.end(0, rustix::process::Signal::KILL);
+    std::fs::write(&database, "no database").unwrap();
+    shop.hidden = false;
+    shop.hosts_of_source();
+    shop.start(0);
+    let after = shop.until_voter(0).await;
+    assert_ne!(after.id, before.id);
+    assert!(shop.volume(0).join("new.etcd.aside").exists());
+    assert_eq!(
+        shop.members(&shop.source_url(1)),
+        (vec!["main-0".to_owned(), "source-1".to_owned()], Vec::new())
+    );
 }

@@ -187,15 +187,17 @@ impl Shop {
         fs::create_dir_all(&secrets).unwrap();
         let log = self.directory.path().join(format!("log-{ordinal}"));
         let file = fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        // Mounts of its own, gone with the process; and no process outlives the test.
+        // Mounts and processes of its own, as in a container: with the first process all of them end; and no process
+        // outlives the test.
         let script = "mount --bind \"$1\" /etc/hosts && mount -t tmpfs none /var && mkdir -p /var/etcd/ssl \
                       && mount --bind \"$2\" /var/etcd/ssl && shift 2 && exec setpriv --pdeathsig KILL $USER_FLAGS -- \"$@\"";
         let Owner { name, namespace, .. } = &self.config.owner;
         let scheme = self.config.endpoints.client_scheme.name();
         let mut endpoints = vec![format!("{scheme}://{name}-client.{namespace}.svc:2379")];
         endpoints.extend(self.config.source.iter().flat_map(|source| source.client_endpoints.clone()));
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", script, "sh"]).args([&hosts, &secrets]);
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--", "unshare", "--mount", "--pid", "--fork", "--kill-child"]);
+        command.args(["--mount-proc", "sh", "-c", script, "sh"]).args([&hosts, &secrets]);
         command.arg(env!("CARGO_BIN_EXE_etcd-warden"));
         command
             .args([
@@ -226,7 +228,7 @@ impl Shop {
     /// Ends a pod, by this signal.
     pub fn end(&mut self, ordinal: u32, signal: Signal) {
         let mut member = self.members.remove(&ordinal).unwrap();
-        kill_process(Pid::from_child(&member.process), signal).unwrap();
+        kill_process(first_process(member.process.id()), signal).unwrap();
         member.process.wait().unwrap();
     }
 
@@ -369,6 +371,21 @@ impl Shop {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.ok()?;
         Some(answer)
+    }
+}
+
+/// The first process of a pod: the child of the one that made its namespaces.
+fn first_process(outer: u32) -> Pid {
+    let path = format!("/proc/{outer}/task/{outer}/children");
+    let deadline = Instant::now() + SOON;
+    loop {
+        let children = fs::read_to_string(&path).unwrap();
+        let child = children.split_whitespace().next().and_then(|id| id.parse().ok());
+        if let Some(pid) = child.and_then(Pid::from_raw) {
+            return pid;
+        }
+        assert!(Instant::now() < deadline, "the pod has no process");
+        std::thread::sleep(STEP);
     }
 }
 

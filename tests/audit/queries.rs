@@ -139,6 +139,8 @@ async fn one_record_is_shown_whole() {
     ] {
         assert!(shown.out.contains(text), "{text} is not in {}", shown.out);
     }
+    let coloured = log.audit(&["show", "00000019", "--color", "always", "audit.log"]).out;
+    assert!(coloured.contains("\u{1b}[") && !shown.out.contains('\u{1b}'), "{coloured}");
     let update = log.audit(&["show", "705ab4f5", "audit.log"]).out;
     assert!(update.contains("Stored before:\n  /spec/replicas 3\n"), "{update}");
     let record: Value =

@@ -18,8 +18,9 @@ fn fixtures() -> BTreeMap<Vec<String>, Vec<Vec<u8>>> {
         let Some(flags) = validated_with(&folder) else { continue };
         for file in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
-            let is_review =
-                file.extension().is_some_and(|extension| extension == "json") && !name.contains(".answer.");
+            let is_fixture = name.starts_with("accepted-") || name.starts_with("rejected-");
+            // Not the answers, which are *.answer.json.
+            let is_review = is_fixture && name.split('.').nth(1) == Some("json");
             if is_review && !folder.ends_with("malformed") {
                 by_flags.entry(flags.clone()).or_default().push(fs::read(&file).unwrap());
             }

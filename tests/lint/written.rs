@@ -1,6 +1,7 @@
 //! A manifest as somebody might write it: block or flow, quoted or not, with comments, anchors, CRLF, or as JSON.
 
 use serde_json::{Map, Value, json};
+use std::fmt::{Display, Write};
 use std::ops::Range;
 
 /// A text, and where one value stands in it.
@@ -43,17 +44,16 @@ pub fn yaml(object: &Value, target: &[&str], seed: u64) -> Written {
     let mut writer = Writer { out: String::new(), dice: Dice(seed | 1), target, value: 0..0, aliased: false };
     writer.document(object);
     if writer.dice.one_in(4) {
-        return with_crlf(writer.out, &writer.value);
+        return with_crlf(&writer.out, &writer.value);
     }
     Written { text: writer.out, value: writer.value }
 }
 
 /// Writes an object as JSON, on one line or on many.
 pub fn json(object: &Value, target: &[&str], seed: u64) -> Written {
-    let marker = "\u{1}marker\u{1}";
+    const HERE: &str = "\u{1}";
     let mut marked = object.clone();
-    let pointer: String = target.iter().map(|step| format!("/{step}")).collect();
-    let value = std::mem::replace(marked.pointer_mut(&pointer).expect("a value"), json!(marker));
+    let value = std::mem::replace(marked.pointer_mut(&pointer(target)).expect("a value"), json!(HERE));
     let dice = &mut Dice(seed | 1);
     let text = match dice.roll(3) {
         0 => marked.to_string(),
@@ -61,8 +61,12 @@ pub fn json(object: &Value, target: &[&str], seed: u64) -> Written {
         _ => serde_json::to_string_pretty(&marked).unwrap().replace("  ", "\t"),
     };
     let written = if value.is_string() && dice.one_in(2) { escaped(&value) } else { value.to_string() };
-    let start = text.find(&json!(marker).to_string()).expect("the marker");
-    Written { text: text.replace(&json!(marker).to_string(), &written), value: start..start + written.len() }
+    let start = text.find(&json!(HERE).to_string()).expect("a mark");
+    Written { text: text.replace(&json!(HERE).to_string(), &written), value: start..start + written.len() }
+}
+
+fn pointer(target: &[&str]) -> String {
+    jsonptr::PointerBuf::from_tokens(target.iter().copied()).as_str().to_owned()
 }
 
 /// A string with every character escaped, as surrogate pairs where it must be.
@@ -71,21 +75,24 @@ fn escaped(value: &Value) -> String {
     format!("\"{}\"", units.collect::<String>())
 }
 
-fn with_crlf(text: String, value: &Range<usize>) -> Written {
+fn with_crlf(text: &str, value: &Range<usize>) -> Written {
     let breaks = |end: usize| text[..end].matches('\n').count();
     let value = value.start + breaks(value.start)..value.end + breaks(value.end);
     Written { text: text.replace('\n', "\r\n"), value }
 }
 
 impl Writer<'_> {
+    fn put(&mut self, text: impl Display) {
+        let _ = write!(self.out, "{text}");
+    }
+
     fn document(&mut self, object: &Value) {
         for _ in 0..self.dice.roll(3) {
             self.out.push_str("kind: ConfigMap # größe\ndata: {a: b}\n---\n");
         }
-        let pointer: String = self.target.iter().map(|step| format!("/{step}")).collect();
         if self.dice.one_in(3) {
             self.out.push_str("x-shared: ");
-            self.scalar(object.pointer(&pointer).expect("a value"), true, Some(SHARED));
+            self.scalar(object.pointer(&pointer(self.target)).expect("a value"), true, Some(SHARED));
             self.out.push('\n');
             self.aliased = true;
         }
@@ -115,7 +122,7 @@ impl Writer<'_> {
         };
         if is_empty || self.dice.one_in(3) {
             self.out.push(' ');
-            self.flow(value, path, false);
+            self.flow(value, path);
             return self.end_of_line();
         }
         self.end_of_line();
@@ -147,7 +154,7 @@ impl Writer<'_> {
         }
     }
 
-    fn flow(&mut self, value: &Value, path: &mut Vec<String>, inside: bool) {
+    fn flow(&mut self, value: &Value, path: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
                 self.out.push('{');
@@ -156,7 +163,7 @@ impl Writer<'_> {
                     self.key(key);
                     self.out.push_str(": ");
                     path.push(key.clone());
-                    self.flow(value, path, true);
+                    self.flow(value, path);
                     path.pop();
                 }
                 self.out.push('}');
@@ -166,20 +173,16 @@ impl Writer<'_> {
                 for (index, item) in items.iter().enumerate() {
                     self.separator(index);
                     path.push(index.to_string());
-                    self.flow(item, path, true);
+                    self.flow(item, path);
                     path.pop();
                 }
                 self.out.push(']');
             }
-            scalar if path == self.target && self.aliased => {
-                let _ = scalar;
-                self.out.push_str("*shared ");
-            }
+            _ if path == self.target && self.aliased => self.put(format_args!("*{SHARED} ")),
             scalar => {
                 let is_target = path == self.target;
                 let anchor = self.dice.one_in(8).then(|| format!("a{}", self.out.len()));
                 self.scalar(scalar, is_target, anchor.as_deref());
-                let _ = inside;
             }
         }
     }
@@ -197,7 +200,7 @@ impl Writer<'_> {
     /// A scalar; where it is the one in question, its place is noted.
     fn scalar(&mut self, value: &Value, is_target: bool, anchor: Option<&str>) {
         if let Some(anchor) = anchor {
-            self.out.push_str(&format!("&{anchor} "));
+            self.put(format_args!("&{anchor} "));
         }
         let written = match value {
             Value::String(text) => self.text(text),
@@ -238,17 +241,17 @@ impl Writer<'_> {
     fn key(&mut self, key: &str) {
         let is_plain = key.len() > 1 && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
         match self.dice.roll(4) {
-            0 => self.out.push_str(&format!("\"{key}\"")),
-            1 => self.out.push_str(&format!("'{key}'")),
+            0 => self.put(format_args!("\"{key}\"")),
+            1 => self.put(format_args!("'{key}'")),
             _ if is_plain => self.out.push_str(key),
-            _ => self.out.push_str(&format!("\"{key}\"")),
+            _ => self.put(format_args!("\"{key}\"")),
         }
     }
 
     fn end_of_line(&mut self) {
         if self.dice.one_in(3) {
             let comment = COMMENTS[usize::try_from(self.dice.roll(4)).unwrap()];
-            self.out.push_str(&format!("  {comment}"));
+            self.put(format_args!("  {comment}"));
         }
         self.out.push('\n');
     }
@@ -257,7 +260,7 @@ impl Writer<'_> {
         if self.dice.one_in(6) {
             let indent = usize::try_from(self.dice.roll(9)).unwrap();
             let comment = COMMENTS[usize::try_from(self.dice.roll(4)).unwrap()];
-            self.out.push_str(&format!("{}{comment}\n", " ".repeat(indent)));
+            self.put(format_args!("{}{comment}\n", " ".repeat(indent)));
         }
     }
 }

@@ -76,6 +76,7 @@ test('what is in a log stays text', async () => {
   assert.equal(await page.evaluate(() => window.broken), undefined);
   assert.equal(await page.locator('img').count() + await page.locator('.record script').count(), 0);
   assert.ok((await record.textContent()).includes(HOSTILE.slice(0, 60)));
+  assert.equal(await record.locator('mark').textContent(), '  replicas: -1');
   assert.ok(!/[\u202e\u2028]/.test(await page.content()));
   await shot(page, '3');
   await close();

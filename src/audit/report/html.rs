@@ -41,14 +41,6 @@ impl Html {
         self
     }
 
-    /// Text of several lines.
-    pub(super) fn lines(&mut self, text: &str) -> &mut Self {
-        for line in text.lines() {
-            self.text(line).markup("\n");
-        }
-        self
-    }
-
     /// The HTML so far; it goes on with nothing.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.0)
@@ -87,7 +79,6 @@ mod tests {
         ] {
             assert_eq!(text(given), expected);
         }
-        assert_eq!(Html::default().lines("a\n<b>\r\nc").take(), "a\n&lt;b&gt;\nc\n");
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Each record, to be folded open.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::audit::Before;
 use crate::audit::query::{Entry, Evidence, Recorded};
+use crate::manifest;
 use crate::text::shortened;
 
 use super::html::Html;
@@ -111,11 +114,30 @@ fn manifest(html: &mut Html, entry: &Entry, evidence: Evidence) {
     let Some(manifest) = evidence.manifest else { return };
     let text = yaml(&manifest);
     let shown = beginning(&text, MANIFEST_MAX);
-    html.markup("<h3>Manifest</h3><pre>").lines(shown).markup("</pre>");
+    let wrong = wrong_lines(&text, entry);
+    html.markup("<h3>Manifest</h3><pre>");
+    for (number, line) in shown.lines().enumerate() {
+        if wrong.contains(&number) {
+            html.markup("<mark>").text(line).markup("</mark>\n");
+        } else {
+            html.text(line).markup("\n");
+        }
+    }
+    html.markup("</pre>");
     if shown.len() < text.len() {
         html.markup("<p class=\"note\">").count((text.len() - shown.len()) as u64);
         html.markup(" bytes more: <code>etcd-warden audit show ").text(&entry.uid).markup("</code></p>");
     }
+}
+
+/// The lines of a manifest, from 0, at which something is wrong, or should stand.
+fn wrong_lines(yaml: &str, entry: &Entry) -> BTreeSet<usize> {
+    let file = manifest::read(yaml);
+    let Some(root) = file.documents.first().map(|document| document.root(yaml)) else {
+        return BTreeSet::new();
+    };
+    let starts = entry.violations.iter().map(|violation| root.at_field(&violation.field).span.start);
+    starts.map(|start| yaml.get(..start).unwrap_or_default().matches('\n').count()).collect()
 }
 
 fn yaml(manifest: &Value) -> String {
@@ -186,6 +208,21 @@ mod tests {
         });
         assert!(html.contains("/spec/replicas</code> <code>3</code>"), "{html}");
         assert!(html.contains("/spec/extra</code> nothing"), "{html}");
+    }
+
+    #[test]
+    fn the_line_of_a_violation_is_marked() {
+        let html = written(|record| {
+            record.violations = vec![Finding {
+                rule: "replicas-range",
+                field: "spec.replicas".into(),
+                cause: "FieldValueInvalid",
+                message: "no".into(),
+            }];
+            record.manifest = Some(json!({"kind": "Etcd", "spec": {"replicas": -1, "z": "<"}}));
+        });
+        let expected = "<pre>kind: Etcd\nspec:\n<mark>  replicas: -1</mark>\n  z: &lt;\n</pre>";
+        assert!(html.contains(expected), "{html}");
     }
 
     #[test]

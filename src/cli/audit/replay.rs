@@ -86,6 +86,8 @@ struct Counts {
 #[serde(rename_all = "camelCase")]
 struct Difference<'e> {
     time: &'e str,
+    #[serde(skip)]
+    to_the_second: String,
     uid: &'e str,
     operation: String,
     namespace: &'e str,
@@ -171,6 +173,7 @@ impl<'e> Difference<'e> {
         };
         Self {
             time: &entry.time.text,
+            to_the_second: entry.time.to_the_second(),
             uid: &entry.uid,
             operation: entry.operation(),
             namespace: &entry.object.namespace,
@@ -190,7 +193,7 @@ impl<'e> Difference<'e> {
         };
         let object = format!("{}/{}", self.namespace, self.name);
         let uid: String = self.uid.chars().take(SHORT_UID).collect();
-        let cells = [self.time, &uid, &self.operation, &object, &user(self.user), change];
+        let cells = [&self.to_the_second, &uid, &self.operation, &object, &user(self.user), change];
         let gone = self.gone.iter().map(|rule| format!("-{rule}"));
         let new = self.new.iter().map(|rule| format!("+{rule}"));
         Row { cells: cells.map(str::to_owned).to_vec(), words: gone.chain(new).collect() }

@@ -89,7 +89,7 @@ fn unknown(revision: &str, folder: &Path, why: &str) -> String {
 
 /// Where a file is, as a path that a command can be run in.
 fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
 fn names(output: &[u8]) -> HashSet<OsString> {
