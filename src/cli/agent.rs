@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(long, help_heading = POD, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// A join in which nothing moves for so long is begun anew
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, help_heading = MEMBER, value_name = "SECONDS", default_value_t = 300)]
     stalled_after: u64,
     /// Name of the pod
     #[arg(long, help_heading = POD, env = "POD_NAME", value_name = "NAME", required_unless_present = "copy_to")]
