@@ -63,7 +63,9 @@ pub(super) fn members(etcd: &Etcd, pods: &[Pod]) -> Vec<Member> {
     let ids: BTreeSet<String> = members.iter().filter_map(|member| member.id.clone()).collect();
     let list = list(pods);
     let others = list.iter().filter(|listed| !ids.contains(&listed.id.to_string()));
-    members.extend(others.map(|listed| listed_one(etcd, listed)));
+    let mut others: Vec<Member> = others.map(|listed| listed_one(etcd, listed)).collect();
+    others.sort_by(|one, other| one.name.cmp(&other.name));
+    members.extend(others);
     if list.is_empty() {
         members.extend(sources(etcd).map(unseen));
     }
@@ -121,7 +123,7 @@ fn own(etcd: &Etcd, pods: &[Pod], ordinal: u32) -> Member {
         role: report.and_then(|report| report.role),
         ready: Some(pod.is_some_and(|pod| pod.is_ready && pod.is_voter())),
         etcd_version: report.and_then(|report| report.etcd_version.clone()),
-        trouble: trouble(etcd, pod),
+        trouble: trouble(etcd, ordinal, pod),
         waiting: report.and_then(|report| report.waiting.clone()),
         progress: report.and_then(|report| report.progress),
         name,
@@ -129,11 +131,11 @@ fn own(etcd: &Etcd, pods: &[Pod], ordinal: u32) -> Member {
 }
 
 /// What the agent can't say.
-fn trouble(etcd: &Etcd, pod: Option<&Pod>) -> Option<String> {
+fn trouble(etcd: &Etcd, ordinal: u32, pod: Option<&Pod>) -> Option<String> {
     match pod {
         None if etcd.spec.replicas == 0 => None,
-        None => Some("has no pod".to_owned()),
-        Some(pod) if pod.has_left() => Some("has left the cluster".to_owned()),
+        None => Some(format!("{} has no pod", etcd.member(ordinal))),
+        Some(pod) if pod.has_left() => Some(format!("{} has left the cluster", pod.name)),
         Some(pod) if pod.is_terminating || !matches!(pod.said, Said::Report(_)) => pod.waits_for(),
         Some(_) => None,
     }

@@ -111,7 +111,7 @@ fn a_join_is_shown_as_a_person_wants_to_see_it() {
 fn without_ages_the_same_look_is_the_same_text() {
     let overview = Overview::of(&joining(), &in_the_middle(), None);
     let text = shown(&overview, Ages::Without);
-    assert!(text.contains("waits since 2026-11-29T20:00:00Z: it is"), "{text}");
+    assert!(text.contains("c2-1 waits since 2026-11-29T20:00:00Z: it is"), "{text}");
     assert!(text.contains("events can't be listed"), "{text}");
 }
 

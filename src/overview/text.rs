@@ -12,6 +12,9 @@ use crate::text::{escaped, shortened};
 /// Longest text of somebody else's in a line, in characters.
 const TEXT_MAX: usize = 600;
 
+/// The condition that says of the members what is said of each anyway.
+const OF_MEMBERS: &str = "AllMembersReady";
+
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -93,7 +96,7 @@ fn votes(votes: Votes) -> Line {
     let Votes { voters, needed, ready, unseen } = votes;
     let (mark, proof) = match ready {
         0 => (Mark::Bad, "nobody here proves that there is quorum"),
-        _ => (Mark::Good, "there is quorum: a member is ready only when it can read with it"),
+        _ => (Mark::Good, "there is quorum"),
     };
     let unseen = if unseen > 0 { format!(", not seen from here: {unseen}") } else { String::new() };
     line(mark, format!("votes    {voters} voters, {needed} needed; ready here: {ready}{unseen}; {proof}"))
@@ -158,13 +161,13 @@ fn row(member: &Member) -> [String; 6] {
     ]
 }
 
-/// What is said below a member's row.
+/// What is said below a member's row; with its name, since a line may be shown alone when it is new.
 fn details(member: &Member, ages: Ages) -> Vec<Line> {
-    let waiting = member
-        .waiting
-        .as_ref()
-        .map(|waiting| format!("waits since {}: {}", since(&waiting.since, ages), said(&waiting.message)));
-    let details = [member.trouble.as_deref().map(said), waiting, member.progress.map(progress)];
+    let waiting = member.waiting.as_ref().map(|waiting| {
+        format!("{} waits since {}: {}", member.name, since(&waiting.since, ages), said(&waiting.message))
+    });
+    let progress = member.progress.map(|behind| format!("{} is at {}", member.name, progress(behind)));
+    let details = [member.trouble.as_deref().map(said), waiting, progress];
     details.into_iter().flatten().map(|text| line(Mark::Waiting, format!("  {text}"))).collect()
 }
 
@@ -216,9 +219,11 @@ fn span(seconds: i64) -> String {
     }
 }
 
-/// Those that aren't as they should be.
+/// Those that aren't as they should be. What members wait for stands with the members.
 fn conditions(overview: &Overview, ages: Ages) -> Vec<Line> {
-    let bad = overview.conditions.iter().filter(|condition| condition.is_bad()).map(|condition| {
+    let bad =
+        overview.conditions.iter().filter(|condition| condition.is_bad() && condition.kind != OF_MEMBERS);
+    let bad = bad.map(|condition| {
         let Condition { kind, status, reason, message, last_transition_time, .. } = condition;
         let since = since(last_transition_time, ages);
         line(

@@ -20,7 +20,10 @@ const PHASES: [Phase; 5] = [
     ("Hibernated", |told| told.facts.etcd.spec.replicas == 0),
     ("Joining", |told| told.facts.etcd.spec.source().is_some() && !told.is_joined),
     ("Forming", |told| !told.facts.has_members() || matches!(told.work.forming, Forming::Given)),
-    ("Updating", |told| !told.work.is_applied || !matches!(told.work.roll, Roll::Nothing)),
+    ("Updating", |told| {
+        let carried_out = told.facts.etcd.status.observed_generation == Some(told.facts.etcd.generation);
+        (!told.work.is_applied && !carried_out) || !matches!(told.work.roll, Roll::Nothing)
+    }),
 ];
 
 /// Neither of them.

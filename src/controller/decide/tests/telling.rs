@@ -141,9 +141,12 @@ fn the_highest_number_of_starts_is_kept() {
     let set = |world: &mut World, number| {
         of(&mut world.pods[1]).volume =
             Volume::Data { member: MemberId(1), cluster: ClusterId(9), starts: number };
+        // To keep a number is no update.
+        assert_eq!(world.decide().status.phase.as_deref(), Some("Running"));
         world.settle();
     };
     world.record("9");
+    world.settle();
     let before = world.objects.iter().find(|object| object.kind == Kind::StatefulSet).cloned();
     for (reported, kept) in [(5, 5), (3, 5)] {
         set(&mut world, reported);
