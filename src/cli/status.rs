@@ -22,6 +22,7 @@ use crate::controller::{Etcd, Pod, etcds, render};
 use crate::etcd::KIND;
 use crate::kubernetes::{CallError, Cluster, Target};
 use crate::overview::{Ages, Line, Mark, Overview, lines};
+use crate::text::escaped;
 
 const WHICH: &str = "Which Etcd";
 const WATCHING: &str = "Watching";
@@ -87,7 +88,7 @@ async fn show(args: &Args) -> Result<(), Failure> {
         name: args.name.clone(),
         cluster,
     };
-    let first = etcd.look().await.map_err(|error| Failure::Failed(error.to_string()))?;
+    let first = etcd.look().await.map_err(|error| Failure::Failed(error.shown()))?;
     let first = first.ok_or_else(|| {
         let Named { namespace, name, .. } = &etcd;
         Failure::Failed(format!(
@@ -106,7 +107,7 @@ async fn follow(args: &Args, etcd: &Named, uid: &str, screen: &mut Screen) -> Re
         match etcd.look().await {
             Ok(Some(overview)) if overview.uid == uid => screen.show(&overview)?,
             Ok(_) => return screen.end(&format!("Etcd {}/{} is gone", etcd.namespace, etcd.name)),
-            Err(error) => screen.trouble(&error.to_string())?,
+            Err(error) => screen.trouble(&error.shown())?,
         }
     }
 }
@@ -170,6 +171,16 @@ enum LookError {
     Call(#[from] CallError),
     #[error("{0}")]
     Unreadable(String),
+}
+
+impl LookError {
+    /// For whoever asked, with what an API server says escaped.
+    fn shown(&self) -> String {
+        escaped(&match self {
+            Self::Call(error) => error.to_person(),
+            Self::Unreadable(why) => why.clone(),
+        })
+    }
 }
 
 /// Where it is shown: once, anew on a terminal, or as lines that are new.

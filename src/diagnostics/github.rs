@@ -1,6 +1,7 @@
 //! Findings as GitHub's workflow commands, which become annotations of a pull request.
 
 use super::{Finding, Level, Source};
+use crate::text::escaped;
 
 /// One finding as one line, without its line break.
 pub fn line(source: &Source, finding: &Finding) -> String {
@@ -8,7 +9,7 @@ pub fn line(source: &Source, finding: &Finding) -> String {
         Level::Error => "error",
         Level::Warning => "warning",
     };
-    let mut properties = vec![("file", source.name.clone())];
+    let mut properties = vec![("file", escaped(&source.name))];
     if let Some(place) = finding.place {
         let region = source.region(place.span);
         properties.push(("line", region.start.line.to_string()));

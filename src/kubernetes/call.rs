@@ -83,6 +83,28 @@ impl CallError {
         self.code() == Some(403)
     }
 
+    /// The same for a person whose own rights it is about, where it is about rights.
+    pub fn to_person(&self) -> String {
+        match self.forbidden() {
+            Some(message) => {
+                let target = &self.target;
+                format!("can't {target}: no permission: ask for the verb {:?} on it ({message})", target.verb)
+            }
+            None => self.to_string(),
+        }
+    }
+
+    /// What the API server says to a right that is missing.
+    fn forbidden(&self) -> Option<&str> {
+        match &self.cause {
+            Cause::Client(error) => match &**error {
+                kube::Error::Api(status) if status.code == 403 => Some(&status.message),
+                _ => None,
+            },
+            Cause::Late | Cause::Odd(_) => None,
+        }
+    }
+
     /// Whether somebody else was quicker: another version is stored, or the object is there already.
     pub fn is_conflict(&self) -> bool {
         self.code() == Some(409)

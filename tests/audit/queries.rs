@@ -184,6 +184,35 @@ async fn a_report_is_one_page_in_which_text_stays_text() {
     assert!(page.contains("<code>replicas</code> is present and not negative."), "rules are explained");
 }
 
+/// A log that is written over is lost, under whatever name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_is_never_written_over_the_log() {
+    let log = log().await;
+    std::os::unix::fs::symlink("audit.log", log.path("link")).unwrap();
+    fs::hard_link(log.path("audit.log.1"), log.path("hard")).unwrap();
+    let before = log.records().len();
+    for html in ["audit.log", "audit.log.1", "link", "hard"] {
+        let said = log.audit(&["report", "--html", html, "audit.log"]);
+        assert_eq!(said.status, 2, "{html}");
+        assert!(said.err.contains(&format!("--html {html} is a log that is read")), "{}", said.err);
+    }
+    assert_eq!(log.records().len(), before);
+}
+
+/// What a shell makes of `audit.log*`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_named_twice_is_read_once() {
+    let log = log().await;
+    for logs in [
+        &["audit.log", "audit.log.1", "audit.log.2"][..],
+        &["audit.log.1", "audit.log"],
+        &["audit.log", "audit.log"],
+    ] {
+        let said = log.audit(&[&["list", "--output", "json"][..], logs].concat());
+        assert_eq!(said.out.lines().count(), 21, "{logs:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_leaves_early_is_no_error() {
     let log = log().await;

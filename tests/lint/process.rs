@@ -30,6 +30,7 @@ fn the_exit_status_tells_how_bad_it_is() {
         ("warned.yaml", etcd("a", "2")),
         ("wrong.yaml", etcd("a", "-1")),
         ("broken.yaml", "a: [1\n".to_owned()),
+        ("imaged.yaml", etcd("a", "3").replace("etcd: {", "etcd: {image: docker.io/etcd:3.6.1, ")),
     ] {
         write(folder.path(), file, text);
     }
@@ -46,6 +47,10 @@ fn the_exit_status_tells_how_bad_it_is() {
         (&["absent.yaml"], 2),
         (&["good.yaml", "broken.yaml", "wrong.yaml"], 2),
         (&["--rule", "replicas-rang", "good.yaml"], 2),
+        (&["--allowed-images", "", "good.yaml"], 2),
+        (&["--allowed-images", ",", "good.yaml"], 2),
+        (&["--allowed-images", "quay.io/,", "imaged.yaml"], 1),
+        (&["--allowed-images", "quay.io/, docker.io/", "imaged.yaml"], 0),
         (&[], 2),
     ] {
         let run = lint(folder.path(), arguments, "");

@@ -114,6 +114,16 @@ impl Log {
         Ok(log)
     }
 
+    /// Whether a name leads to one of its files.
+    pub fn reads(&self, path: &Path) -> bool {
+        Id::at(path).is_ok_and(|id| self.known.contains(&id))
+    }
+
+    /// Leaves out the files that another log reads: a shell's `audit.log*` names those that were set aside once more.
+    pub fn leave_to(&mut self, other: &Self) {
+        self.waiting.retain(|opened| !other.known.contains(&opened.id));
+    }
+
     /// Reads on where the log is written on; also over rotations.
     pub fn follow(mut self) -> Self {
         self.follows = true;

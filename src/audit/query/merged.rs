@@ -1,5 +1,7 @@
 //! Several logs as one: by time.
 
+use std::path::Path;
+
 use super::item::{Recorded, Skipped};
 use super::log::{Log, LogError};
 
@@ -28,6 +30,11 @@ impl Merged {
         let first = self.logs.iter_mut().filter(|(_, ahead)| ahead.is_some());
         let first = first.min_by_key(|(_, ahead)| ahead.as_ref().map(|recorded| recorded.entry.time.at));
         Ok(first.and_then(|(_, ahead)| ahead.take()))
+    }
+
+    /// Whether a name leads to a file of one of them.
+    pub fn reads(&self, path: &Path) -> bool {
+        self.logs.iter().any(|(log, _)| log.reads(path))
     }
 
     /// Whether no log can bring any more.

@@ -24,17 +24,15 @@ const JUDGED: [Decision; 3] = [Decision::Rejected, Decision::Warned, Decision::A
 
 /// The flags of `audit replay`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Give the flags of the server whose verdicts are wanted. A server that logs all decisions \
-(--audit all) also
-tells what the present rules would refuse.
+#[command(after_help = "Give the flags of the server whose verdicts are wanted. Of a server that logs all
+decisions (--audit all) it also tells what the present rules would refuse.
 
-Exit status: 0 where every verdict is what it was, 1 where one isn't, 2 where a log can't be read.
+Exit status: 0 where every verdict is what it was, 1 where a refusal is an acceptance now or the
+other way round, 2 where a log can't be read.
 
 Examples:
   etcd-warden audit replay audit.log
-  etcd-warden audit replay --allowed-images quay.io/coreos/ --since 30d --output json audit.log"
-)]
+  etcd-warden audit replay --allowed-images quay.io/coreos/ --since 30d --output json audit.log")]
 pub(super) struct Args {
     #[command(flatten)]
     logs: Logs,

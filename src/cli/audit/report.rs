@@ -1,9 +1,10 @@
 //! `audit report`.
 
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process;
 
 use jiff::Timestamp;
 
@@ -46,6 +47,12 @@ pub(super) struct Args {
 /// Writes the page.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut reader = args.logs.open(args.selection.filter()?, false)?;
+    if reader.reads(&args.html) {
+        let html = args.html.display();
+        return Err(Failure::Usage(format!(
+            "--html {html} is a log that is read, and would be lost: give another file"
+        )));
+    }
     let decisions = args.selection.decisions(&COUNTED);
     let (mut summary, mut newest) = (Summary::of(&decisions), Newest::new(args.limit, BYTES_MAX));
     while let Some(recorded) = reader.next_record()? {
@@ -69,12 +76,35 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         let mut out = BufWriter::new(io::stdout().lock());
         return written(page(&report, &mut out).and_then(|()| out.flush()));
     }
-    let unwritable =
-        |error: io::Error| Failure::Failed(format!("can't write {}: {error}", args.html.display()));
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).open(&args.html);
-    let mut out = BufWriter::new(file.map_err(unwritable)?);
-    page(&report, &mut out).and_then(|()| out.flush()).map_err(unwritable)?;
+    write(&args.html, &report).map_err(|error| {
+        let html = args.html.display();
+        Failure::Failed(format!(
+            "can't write --html {html}: {error}: give another file, or - for standard output"
+        ))
+    })?;
     said(args, &summary, &newest)
+}
+
+/// Written beside the page that stands there, and put in its place once it is whole.
+fn write(html: &Path, report: &Report<'_>) -> io::Result<()> {
+    if fs::metadata(html).is_ok_and(|found| !found.is_file()) {
+        return write_to(OpenOptions::new().write(true).open(html)?, report);
+    }
+    let html = fs::canonicalize(html).unwrap_or_else(|_| html.to_owned());
+    let mut beside = html.clone().into_os_string();
+    beside.push(format!(".{}", process::id()));
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).open(&beside);
+    let written = file.and_then(|file| write_to(file, report)).and_then(|()| fs::rename(&beside, &html));
+    if written.is_err() {
+        // Where it was never made, there is nothing to remove.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn write_to(file: File, report: &Report<'_>) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    page(report, &mut out).and_then(|()| out.flush())
 }
 
 fn said(args: &Args, summary: &Summary, newest: &Newest) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Which logs are read, and which of their records are wanted.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -192,12 +192,20 @@ impl Logs {
             return Err(Failure::Usage("--follow takes one log: give each its own command".to_owned()));
         }
         let logs = self.logs.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>();
-        let logs = logs
-            .map_err(|error| unreadable(&error))?
-            .into_iter()
-            .map(|log| if follow { log.follow() } else { log });
+        let logs = each_once(logs.map_err(|error| unreadable(&error))?);
+        let logs = logs.into_iter().map(|log| if follow { log.follow() } else { log });
         Ok(Reader { merged: Merged::new(logs.collect()), filter, skipped: 0 })
     }
+}
+
+/// No file is read twice, however often it is named.
+fn each_once(logs: Vec<Log>) -> Vec<Log> {
+    let mut kept: Vec<Log> = Vec::with_capacity(logs.len());
+    for mut log in logs {
+        kept.iter().for_each(|earlier| log.leave_to(earlier));
+        kept.push(log);
+    }
+    kept
 }
 
 fn unreadable(error: &LogError) -> Failure {
@@ -213,6 +221,11 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// Whether a name leads to one of the files that are read.
+    pub(super) fn reads(&self, path: &Path) -> bool {
+        self.merged.reads(path)
+    }
+
     /// The next record that is wanted; nothing at the end, which may be one for now. Foreign lines are named on
     /// standard error.
     pub(super) fn next_record(&mut self) -> Result<Option<Recorded>, Failure> {

@@ -6,6 +6,7 @@ mod output;
 
 use super::Failure;
 use super::output::ColorArgs;
+use super::rules::{NamesNothing, given, names_nothing};
 use crate::diagnostics::Source;
 use crate::lint::{Filter, Lint, Linted, Stored};
 use crate::rules::Settings;
@@ -109,7 +110,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 fn lint(args: &Args) -> Result<Lint, Failure> {
     let filter = Filter::new(args.rule.clone(), args.skip.clone());
     let filter = filter.map_err(|error| Failure::Usage(error.to_string()))?;
-    let settings = Settings { allowed_images: args.allowed_images.clone(), ..Settings::default() };
+    if names_nothing(&args.allowed_images) {
+        return Err(Failure::Usage(NamesNothing("--allowed-images").to_string()));
+    }
+    let settings = Settings { allowed_images: given(args.allowed_images.clone()), ..Settings::default() };
     let mut lint = Lint::new(settings, filter);
     lint.namespace.clone_from(&args.namespace);
     lint.deny_warnings = args.deny.is_some();
