@@ -202,7 +202,9 @@ impl Logs {
 fn each_once(logs: Vec<Log>) -> Vec<Log> {
     let mut kept: Vec<Log> = Vec::with_capacity(logs.len());
     for mut log in logs {
-        kept.iter().for_each(|earlier| log.leave_to(earlier));
+        for earlier in &kept {
+            log.leave_to(earlier);
+        }
         kept.push(log);
     }
     kept
