@@ -6,6 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 
 use super::{Failure, HELP_WIDTH};
+use crate::diagnostics::text::Style;
 
 /// The flag of every command that prints in colours.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -31,6 +32,13 @@ impl ColorArgs {
             When::Never => false,
             When::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
         }
+    }
+}
+
+impl From<ColorArgs> for Style {
+    /// How findings are written on standard output.
+    fn from(color: ColorArgs) -> Self {
+        if color.on_stdout() { Self::Coloured } else { Self::Plain }
     }
 }
 

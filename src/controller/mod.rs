@@ -26,7 +26,7 @@ pub mod spec;
 pub mod status;
 mod supported;
 
-pub use decide::{Decision, Note, Seen, Step, conditions_written as conditions, decide};
+pub use decide::{Decision, Note, Seen, Step, conditions_written as conditions, decide, time};
 pub use facts::{Facts, Neighbour, Stands};
 pub use join::clusters;
 pub use kind::Kind;

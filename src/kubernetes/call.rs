@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
+use kube::core::Status;
 use tokio::time::timeout;
 
 /// Longer than an API server takes that is well; it gives up itself after 60 s.
@@ -85,23 +86,12 @@ impl CallError {
 
     /// The same for a person whose own rights it is about, where it is about rights.
     pub fn to_person(&self) -> String {
-        match self.forbidden() {
-            Some(message) => {
+        match self.status() {
+            Some(Status { code: 403, message, .. }) => {
                 let target = &self.target;
                 format!("can't {target}: no permission: ask for the verb {:?} on it ({message})", target.verb)
             }
-            None => self.to_string(),
-        }
-    }
-
-    /// What the API server says to a right that is missing.
-    fn forbidden(&self) -> Option<&str> {
-        match &self.cause {
-            Cause::Client(error) => match &**error {
-                kube::Error::Api(status) if status.code == 403 => Some(&status.message),
-                _ => None,
-            },
-            Cause::Late | Cause::Odd(_) => None,
+            _ => self.to_string(),
         }
     }
 
@@ -111,9 +101,14 @@ impl CallError {
     }
 
     fn code(&self) -> Option<u16> {
+        self.status().map(|status| status.code)
+    }
+
+    /// What the API server answered, where it answered.
+    fn status(&self) -> Option<&Status> {
         match &self.cause {
             Cause::Client(error) => match &**error {
-                kube::Error::Api(status) => Some(status.code),
+                kube::Error::Api(status) => Some(status),
                 _ => None,
             },
             Cause::Late | Cause::Odd(_) => None,
@@ -178,8 +173,6 @@ pub fn causes(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kube::core::Status;
-
     use super::*;
 
     fn api_error(code: u16, message: &str) -> kube::Error {

@@ -16,7 +16,7 @@ use k8s_openapi::api::events::v1::Event as KubernetesEvent;
 use serde::Serialize;
 
 use crate::controller::status::{Condition, LastError};
-use crate::controller::{Etcd, Pod};
+use crate::controller::{self, Etcd, Pod};
 
 pub use members::{Member, Of, Votes};
 pub use text::{Ages, Line, Mark, lines};
@@ -110,16 +110,11 @@ fn event(event: &KubernetesEvent) -> (Timestamp, Event) {
     let time =
         series.map(|series| series.last_observed_time.0).or(first).or_else(created).unwrap_or_default();
     let told = Event {
-        time: seconds(time),
+        time: controller::time(time),
         kind: event.type_.clone().unwrap_or_default(),
         reason: event.reason.clone().unwrap_or_default(),
         message: event.note.clone().unwrap_or_default(),
         count: series.map_or(1, |series| u32::try_from(series.count).unwrap_or(1)),
     };
     (time, told)
-}
-
-/// A moment, in whole seconds.
-fn seconds(time: Timestamp) -> String {
-    Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
 }

@@ -118,7 +118,7 @@ fn without_ages_the_same_look_is_the_same_text() {
 #[test]
 fn what_nobody_has_seen_is_not_made_up() {
     let mut etcd = joining();
-    etcd.status = crate::controller::status::Status::default();
+    etcd.status = controller::status::Status::default();
     let overview = Overview::of(&etcd, &[], Some(&[]));
     assert_eq!((overview.votes, overview.clusters.len(), overview.up_to_date), (None, 0, false));
     let names: Vec<&str> = overview.members.iter().map(|member| member.name.as_str()).collect();

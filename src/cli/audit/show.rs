@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     reader.finish();
     one(&args.uid, &uids)?;
-    let style = if args.color.on_stdout() { Style::Coloured } else { Style::Plain };
+    let style = args.color.into();
     let mut out = io::stdout().lock();
     for recorded in found.kept() {
         let text = match args.output {

@@ -44,7 +44,7 @@ pub(super) fn count(linted: &[Linted], level: Level) -> usize {
 /// Prints everything on standard output.
 pub(super) fn print(args: &Args, linted: &[Linted]) -> Result<(), Failure> {
     let text = match args.format {
-        Format::Text => as_text(linted, if args.color.on_stdout() { Style::Coloured } else { Style::Plain }),
+        Format::Text => as_text(linted, args.color.into()),
         Format::Github => lines(linted),
         Format::Json => as_json(&document(linted))?,
         Format::Sarif => as_json(&log(linted))?,

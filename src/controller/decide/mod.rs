@@ -259,7 +259,7 @@ fn to_record(facts: &Facts<'_>) -> Option<ClusterId> {
 }
 
 /// A moment, as conditions have it.
-pub(in crate::controller) fn time(moment: Timestamp) -> String {
+pub fn time(moment: Timestamp) -> String {
     Timestamp::from_second(moment.as_second()).unwrap_or(moment).to_string()
 }
 
