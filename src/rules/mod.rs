@@ -6,7 +6,7 @@
 /// The page that explains a rule or a warning.
 macro_rules! page {
     ($id:literal) => {
-        include_str!(concat!("../../docs/rules/", $id, ".md"))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules/", $id, ".md"))
     };
 }
 
