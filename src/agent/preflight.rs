@@ -3,12 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::member::{Config, Why};
+use crate::member::{Config, Source, Why};
 
 use super::decide::Hold;
 use super::entry::{is_sibling, place};
 use super::facts::{Live, Member};
 use super::version::Release;
+
+/// How the spec is corrected before the join is complete: the rules freeze what it says of the source.
+const ANEW: &str =
+    ", in an Etcd that is created anew: delete this one, whose members are frozen while it joins";
 
 /// What this pod can bear, and the cluster needs.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +25,26 @@ pub struct Room {
 
 /// Why this member doesn't ask to be added, if so.
 pub fn refusal(config: &Config, live: &Live, own: Release, room: Room) -> Option<Hold> {
-    versions(live, own).or_else(|| listed(config, live)).or_else(|| space(config, room))
+    too_new(config, live, own)
+        .or_else(|| versions(live, own))
+        .or_else(|| listed(config, live))
+        .or_else(|| space(config, room))
+}
+
+/// The rules let no image go back to an earlier minor, not even where nothing runs yet.
+fn too_new(config: &Config, live: &Live, own: Release) -> Option<Hold> {
+    let oldest = live.members.iter().filter_map(|member| member.release).min()?;
+    let is_too_new = config.source.is_some() && !own.fits(oldest) && own > oldest;
+    is_too_new.then(|| {
+        let Hold { why, message } = beside_oldest(own, oldest);
+        let message = format!(
+            "{message} in an Etcd that is created anew, since no image goes back to an earlier minor; or update the source \
+             to {}.{} first",
+            own.major,
+            own.minor.saturating_sub(1)
+        );
+        Hold { why, message }
+    })
 }
 
 /// Whether etcd of this release may run beside the members of a cluster, as far as they say what they are.
@@ -29,7 +52,7 @@ pub fn versions(live: &Live, own: Release) -> Option<Hold> {
     let known = live.members.iter().filter_map(|member| Some((member, member.release?)));
     let oldest = known.clone().map(|(_, release)| release).min()?;
     if !own.fits(oldest) {
-        return Some(misfit(own, &format!("the cluster's oldest member {oldest}"), oldest));
+        return Some(beside_oldest(own, oldest));
     }
     let losing: Vec<String> = known
         .filter(|(_, release)| release.loses_promotions())
@@ -69,6 +92,10 @@ fn losing_promotions(who: &str) -> Option<Hold> {
     (!who.is_empty()).then(|| Hold::new(Why::Version, message()))
 }
 
+fn beside_oldest(own: Release, oldest: Release) -> Hold {
+    misfit(own, &format!("the cluster's oldest member {oldest}"), oldest)
+}
+
 fn misfit(own: Release, beside: &str, Release { major, minor, .. }: Release) -> Hold {
     let message = format!(
         "this image has etcd {own}, and {beside}: use an image of {major}.{minor} or {major}.{}",
@@ -80,13 +107,22 @@ fn misfit(own: Release, beside: &str, Release { major, minor, .. }: Release) -> 
 /// Until the join is complete, every member of the source is an entry of the spec.
 fn listed(config: &Config, live: &Live) -> Option<Hold> {
     let source = config.source.as_ref()?;
-    live.members.iter().filter(|member| !is_sibling(config, member)).find_map(|member| {
-        let fault = match source.members.get(&member.name) {
-            None => format!("{} is not in the spec's members: add it", member.title()),
-            Some(urls) => differs(member, urls)?,
-        };
-        Some(Hold::new(Why::SourceDiffers, fault))
-    })
+    let mut others = live.members.iter().filter(|member| !is_sibling(config, member));
+    let fault = others.find_map(|member| match source.members.get(&member.name) {
+        None => Some(unlisted(source, member)),
+        Some(urls) => differs(member, urls),
+    })?;
+    Some(Hold::new(Why::SourceDiffers, format!("{fault}{ANEW}")))
+}
+
+/// A member that is known by its URL has another name; one that isn't is missing.
+fn unlisted(source: &Source, member: &Member) -> String {
+    let places: BTreeSet<_> = member.peer_urls.iter().map(|url| place(url)).collect();
+    let is_it = |urls: &[String]| urls.iter().any(|url| places.contains(&place(url)));
+    match source.members.iter().find(|(_, urls)| is_it(urls)) {
+        Some((name, _)) => format!("the spec calls {} by the name {name}: correct it", member.title()),
+        None => format!("{} is not in the spec's members: add it", member.title()),
+    }
 }
 
 /// Live URLs that the spec leaves out may be private.
@@ -154,6 +190,9 @@ mod tests {
         assert_eq!(refused(&config, &two, "3.6.16", ROOM, &["source-2", "add it"]), Why::SourceDiffers);
         let moved = live(vec![voter(1, "source-1", &["http://elsewhere:2380"])]);
         assert_eq!(refused(&config, &moved, "3.6.16", ROOM, &["SOURCE-1", "elsewhere"]), Why::SourceDiffers);
+        let renamed = live(vec![voter(1, "source-one", &["http://source-1:2380"])]);
+        let words = ["source-one (1", "by the name source-1", "created anew"];
+        assert_eq!(refused(&config, &renamed, "3.6.16", ROOM, &words), Why::SourceDiffers);
     }
 
     #[test]
@@ -161,7 +200,11 @@ mod tests {
         let mut old = others(1);
         old.release = "3.4.45".parse().ok();
         let live = live(vec![others(2), old]);
-        assert_eq!(refused(&config(3, SOURCE), &live, "3.6.16", ROOM, &["3.4", "3.5"]), Why::Version);
+        let words = ["oldest member 3.4.45", "an image of 3.4 or 3.5 in an Etcd", "the source to 3.5 first"];
+        assert_eq!(refused(&config(3, SOURCE), &live, "3.6.16", ROOM, &words), Why::Version);
+        // Of a cluster that this Etcd itself has formed there is nothing to be created anew.
+        let own = refusal(&config(3, &[]), &live, "3.6.16".parse().unwrap(), ROOM).unwrap();
+        assert!(own.message.ends_with("use an image of 3.4 or 3.5"), "{}", own.message);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The agent at work: looks, decides, does the one step, and looks again.
 
+use std::fs::{File, TryLockError};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,6 +65,8 @@ pub struct Agent {
     pub(super) ends: u32,
     said: Option<(&'static str, Step)>,
     waiting: Option<(Hold, Instant)>,
+    /// Keeps other agents out of the volume.
+    lock: Option<File>,
 }
 
 /// What was seen before a decision, with where to act.
@@ -104,6 +107,7 @@ impl Agent {
             ends: 0,
             said: None,
             waiting: None,
+            lock: None,
         }
     }
 
@@ -165,7 +169,26 @@ impl Agent {
         self.act(step, look, ending).await
     }
 
+    /// Whether somebody else is at work on the volume: a pod that is deleted by force is replaced before it has ended.
+    /// Storage that knows no locks is used without.
+    fn taken(&mut self) -> Option<Hold> {
+        if self.lock.is_some() {
+            return None;
+        }
+        match self.parts.volume.lock() {
+            Err(TryLockError::WouldBlock) => {
+                let message = "another process is at work on the volume, mostly that of a pod which was deleted by force: \
+                               waits for its end";
+                return Some(Hold::new(Why::Configuration, message));
+            }
+            Err(TryLockError::Error(error)) => tracing::debug!(%error, "the volume can't be locked"),
+            Ok(lock) => self.lock = Some(lock),
+        }
+        None
+    }
+
     async fn look(&mut self) -> Result<Look, Hold> {
+        let taken = self.taken();
         let noted = self.parts.volume.record().read();
         let (config, seen) = tokio::join!(self.parts.api.config(), self.observer.look());
         let (config, starts) = match (config, &noted) {
@@ -190,6 +213,9 @@ impl Agent {
         self.prepare_report(&facts);
         if let Some(denied) = denied {
             return Err(Hold::new(Why::Configuration, denied));
+        }
+        if let Some(taken) = taken {
+            return Err(taken);
         }
         Ok(Look { facts, seen: seen.ok() })
     }

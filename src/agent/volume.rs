@@ -1,6 +1,6 @@
 //! A member's volume: etcd's data directory, and what stands beside it.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +37,13 @@ impl Volume {
     /// The record beside it.
     pub fn record(&self) -> RecordFile {
         RecordFile::in_volume(&self.root)
+    }
+
+    /// Keeps other agents out for as long as it is held. The kernel gives it back when its holder ends, however that is.
+    pub fn lock(&self) -> Result<File, TryLockError> {
+        let root = File::open(&self.root).map_err(TryLockError::Error)?;
+        root.try_lock()?;
+        Ok(root)
     }
 
     /// What is in etcd's data directory.
@@ -116,6 +123,17 @@ mod tests {
         let kept = fs::read_to_string(root.path().join("new.etcd.aside/member/life")).unwrap();
         assert_eq!((kept.as_str(), fs::read_dir(root.path()).unwrap().count()), ("second", 1));
         assert!(volume.free().unwrap() > 0);
+    }
+
+    #[test]
+    fn one_agent_at_a_time_has_a_volume() {
+        let root = tempfile::tempdir().unwrap();
+        let volume = Volume::new(root.path());
+        let held = volume.lock().unwrap();
+        assert!(matches!(volume.lock(), Err(TryLockError::WouldBlock)));
+        drop(held);
+        volume.lock().unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0, "an empty volume stays one");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_warden::member::Report;
+use etcd_warden::member::{Report, Why};
 use rustix::process::Signal;
 
 use super::shop::{Shop, etcd};
@@ -73,4 +73,20 @@ async fn a_source_member_that_is_killed_while_a_target_joins_holds_it_up_only() 
     shop.until_voter(0).await;
     assert_eq!(shop.members(&shop.client_url(0)).0, ["main-0", "source-1", "source-2", "source-3"]);
     writer.lost_nothing(&shop, &shop.client_url(0));
+}
+
+/// As by `kubectl delete pod --force`: the next pod is there before the last one has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_waits_while_another_one_is_at_work_on_its_volume() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(1, &binary).await;
+    shop.source(1, &binary).await;
+    std::fs::create_dir_all(shop.volume(0)).unwrap();
+    let other = std::fs::File::open(shop.volume(0)).unwrap();
+    other.lock().unwrap();
+    shop.start(0);
+    shop.until_waiting(0, Why::Configuration, &["another process is at work on the volume"]).await;
+    assert_eq!(shop.members(&shop.source_url(1)), (vec!["source-1".to_owned()], Vec::new()));
+    drop(other);
+    shop.until_voter(0).await;
 }

@@ -45,7 +45,7 @@ async fn a_name_that_differs_is_named() {
     members.insert("source-one".to_owned(), urls);
     shop.render();
     shop.start(0);
-    shop.until_waiting(0, Why::SourceDiffers, &["source-1 ("]).await;
+    shop.until_waiting(0, Why::SourceDiffers, &["source-1 (", "by the name source-one"]).await;
     nothing_happened(&shop, 1);
 }
 

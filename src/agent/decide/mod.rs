@@ -344,13 +344,24 @@ fn own_entry_voter(facts: &Facts) -> Option<Step> {
 fn collision(facts: &Facts) -> Option<Step> {
     let live = facts.live().filter(|_| belongs(facts))?;
     let other = entry::collision(facts, live)?;
-    let message = format!(
-        "its name {} or one of its peer URLs is that of {}: another Etcd of that name, mostly; rename this one, or set \
-         memberNamePrefix; nothing was changed",
-        facts.name(),
-        other.title()
-    );
-    Some(hold(Why::Collision, message))
+    Some(hold(Why::Collision, format!("{}; nothing was changed", collides(facts, other))))
+}
+
+/// Neither a name nor the URLs that follow from it can be changed in an Etcd.
+fn collides(facts: &Facts, other: &Member) -> String {
+    let (name, title) = (facts.name(), other.title());
+    if other.name == name {
+        return format!(
+            "its name {name} is that of {title}, a member of another Etcd of that name, mostly: create one of the two \
+             anew, under another name or with memberNamePrefix"
+        );
+    }
+    format!(
+        "its peer URL {} is that of {title}: take it off that member (etcdctl member update {} --peer-urls=…), or give \
+         this Etcd another name",
+        facts.config.peer_urls(facts.ordinal).join(" or "),
+        other.id
+    )
 }
 
 fn stray_learner(facts: &Facts) -> Option<Step> {

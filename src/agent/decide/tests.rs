@@ -350,7 +350,8 @@ fn another_etcd_of_that_name_is_named() {
 #[test]
 fn a_target_whose_own_peer_url_a_source_member_holds_stops() {
     let cluster = Ok(live(vec![voter(9, "source-1", &[OWN_URL])]));
-    holds(&Facts { cluster, ..joiner() }, "collision", Why::Collision, &["source-1"]);
+    let words = [OWN_URL, "source-1", "etcdctl member update 9"];
+    holds(&Facts { cluster, ..joiner() }, "collision", Why::Collision, &words);
 }
 
 #[test]

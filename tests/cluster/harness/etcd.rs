@@ -11,6 +11,11 @@ use super::{Namespace, Output, eventually};
 pub const IMAGE_3_5: &str = "docker.io/local/etcd:3.5";
 /// The next minor.
 pub const IMAGE_3_6: &str = "docker.io/local/etcd:3.6";
+/// And the next.
+pub const IMAGE_3_7: &str = "docker.io/local/etcd:3.7";
+
+/// Says how far a join is.
+const BOOTSTRAPPED: &str = "BootstrappedWithExistingCluster";
 
 /// Longer than anything takes that works, on a busy machine: a join waits for nothing longer than its own steps.
 const SOON: Duration = Duration::from_mins(2);
@@ -47,6 +52,13 @@ pub fn spec(replicas: u32, image: &str) -> Value {
             "resources": {"requests": {"cpu": "1m", "memory": "16Mi"}},
         },
     })
+}
+
+/// A small Etcd that joins an existing cluster.
+pub fn joining(replicas: u32, image: &str, bootstrap: &Value) -> Value {
+    let mut spec = spec(replicas, image);
+    spec["etcd"]["bootstrapWithExistingCluster"] = bootstrap.clone();
+    spec
 }
 
 impl<'a> Etcd<'a> {
@@ -152,6 +164,32 @@ impl<'a> Etcd<'a> {
             let is_ready = status["ready"] == true && status["readyReplicas"] == *wanted;
             if observed && is_ready { Ok(()) } else { Err(status.to_string()) }
         });
+    }
+
+    /// Whether its join is complete.
+    pub fn has_joined(&self) -> bool {
+        self.condition(BOOTSTRAPPED).0 == "True"
+    }
+
+    /// Waits until its join is complete.
+    #[track_caller]
+    pub fn until_joined(&self) {
+        self.until(BOOTSTRAPPED, "True", "");
+        self.until_ready();
+    }
+
+    /// Waits until its join is held up for what these words say, and is called under way all the same.
+    #[track_caller]
+    pub fn until_held_up(&self, words: &[&str]) -> String {
+        eventually(SOON, &format!("the join of {} is held up: {words:?}", self.name), || {
+            let conditions = self.object()["status"]["conditions"].clone();
+            let found =
+                conditions.as_array().into_iter().flatten().find(|found| found["type"] == BOOTSTRAPPED);
+            let found = found.filter(|found| found["reason"] == "BootstrapInProgress");
+            let said = found.and_then(|found| found["message"].as_str()).unwrap_or_default();
+            let is_held_up = found.is_some() && words.iter().all(|word| said.contains(word));
+            if is_held_up { Ok(said.to_owned()) } else { Err(conditions.to_string()) }
+        })
     }
 
     /// Waits until it is gone, and everything that was made for it.

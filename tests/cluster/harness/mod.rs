@@ -9,6 +9,7 @@ mod audit;
 mod bed;
 pub mod cases;
 pub mod certificates;
+mod dice;
 pub mod druid;
 mod etcd;
 pub mod installed;
@@ -23,7 +24,8 @@ mod writer;
 
 pub use audit::{Mark, Write};
 pub use bed::{Bed, FOLDER, Options, can_be_had, is_long};
-pub use etcd::{Etcd, IMAGE_3_5, IMAGE_3_6, Listed, spec};
+pub use dice::Dice;
+pub use etcd::{Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, Listed, joining, spec};
 pub use installed::Installed;
 pub use kubectl::Output;
 pub use load::Load;

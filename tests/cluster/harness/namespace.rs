@@ -60,6 +60,14 @@ impl<'a> Namespace<'a> {
         self.kubectl(&[&["exec", pod, "--"], command].concat())
     }
 
+    /// Kills a container of a pod, as a crash would; the kubelet starts it again.
+    pub fn kill(&self, pod: &str, container: &str) -> Output {
+        let path = format!("{{.status.containerStatuses[?(@.name==\"{container}\")].containerID}}");
+        let id = self.kubectl(&["get", "pod", pod, &format!("--output=jsonpath={path}")]).stdout;
+        let id = id.trim_start_matches("containerd://");
+        self.bed.containerd(&["task", "kill", "--signal", "SIGKILL", id])
+    }
+
     fn print(&self) {
         print(self.bed, &self.name);
         if let Some(other) = self.and_of {

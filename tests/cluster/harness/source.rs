@@ -8,6 +8,9 @@ use super::{Namespace, eventually};
 
 const SOON: Duration = Duration::from_mins(2);
 
+/// Nobody has it: what it is given to doesn't run.
+const NO_IMAGE: &str = "docker.io/local/none:1";
+
 /// Members `<name>-0`, … at `<name>-0.<name>`, …
 pub struct Source<'a> {
     shop: &'a Namespace<'a>,
@@ -99,6 +102,25 @@ impl<'a> Source<'a> {
         for ordinal in 0..self.size {
             self.shop.ready(&format!("pod/{}", self.member(ordinal)));
         }
+    }
+
+    /// Has a member run another image, on the data that it has.
+    #[track_caller]
+    pub fn run(&self, ordinal: u32, image: &str) {
+        let (pod, image) = (format!("pod/{}", self.member(ordinal)), format!("etcd={image}"));
+        self.shop.kubectl(&["set", "image", &pod, &image]).ok();
+    }
+
+    /// Stops a member; [`Self::run`] starts it again.
+    #[track_caller]
+    pub fn stop(&self, ordinal: u32) {
+        self.run(ordinal, NO_IMAGE);
+        let pod = self.member(ordinal);
+        let reason = "--output=jsonpath={.status.containerStatuses[0].state.waiting.reason}";
+        eventually(SOON, "the member has stopped", || {
+            let said = self.shop.kubectl(&["get", "pod", &pod, reason]).ok();
+            if said == "ErrImageNeverPull" { Ok(()) } else { Err(said) }
+        });
     }
 
     /// etcdctl in a member's pod, where it answers.

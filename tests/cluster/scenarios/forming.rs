@@ -87,7 +87,8 @@ fn one_member_grows_to_three_and_changes_its_version_and_settings_under_writes()
     assert!(written > 20, "{written} writes; refused: {refused}");
 }
 
-fn version(etcd: &Etcd<'_>, ordinal: u32) -> String {
+/// The release that a member runs.
+pub(super) fn version(etcd: &Etcd<'_>, ordinal: u32) -> String {
     let answer = etcd.etcdctl(ordinal, &["endpoint", "status", "--write-out=json"]).ok();
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
     answer[0]["Status"]["version"].as_str().unwrap().to_owned()

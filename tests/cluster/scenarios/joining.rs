@@ -4,30 +4,36 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::forming::version;
 use crate::harness::certificates::{secrets, with_tls};
-use crate::harness::{Etcd, IMAGE_3_5, IMAGE_3_6, Installed, Source, Writer, eventually, spec};
+use crate::harness::{
+    Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, Installed, Source, Writer, eventually, joining, spec,
+};
 use crate::support::pem::Authority;
 
 const SOON: Duration = Duration::from_mins(2);
 
-fn joining(replicas: u32, image: &str, bootstrap: &Value) -> Value {
-    let mut spec = spec(replicas, image);
-    spec["etcd"]["bootstrapWithExistingCluster"] = bootstrap.clone();
-    spec
+#[test]
+fn three_join_three_that_nobody_manages_and_leave_them_as_they_were_over_3_5() {
+    three_join_three_and_leave_them_as_they_were(IMAGE_3_5);
 }
 
 #[test]
-fn three_join_three_that_nobody_manages_and_leave_them_as_they_were() {
+fn three_join_three_that_nobody_manages_and_leave_them_as_they_were_over_3_6() {
+    three_join_three_and_leave_them_as_they_were(IMAGE_3_6);
+}
+
+fn three_join_three_and_leave_them_as_they_were(image: &str) {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 3, IMAGE_3_6);
+    let source = Source::start(&shop, "src", 3, image);
     source.until_ready();
     let (cluster, before) = source.members();
     let objects = source.objects();
     let writer = Writer::start(&shop, "http://src:2379", None);
     source.etcdctl(0, &["put", "color", "blue"]);
 
-    let c2 = Etcd::create(&shop, "c2", &joining(3, IMAGE_3_6, &source.bootstrap()));
+    let c2 = Etcd::create(&shop, "c2", &joining(3, image, &source.bootstrap()));
     let waits = c2.until("BootstrappedWithExistingCluster", "False", "c2-1: waits for");
     assert!(waits.starts_with("0/3 joined"), "{waits}");
     assert!(waits.contains("src-client") && waits.contains("[Unreachable]"), "{waits}");
@@ -40,6 +46,8 @@ fn three_join_three_that_nobody_manages_and_leave_them_as_they_were() {
     assert_eq!(c2.voters(1), all);
     assert_eq!((c2.members(2), source.voters()), (source.members(), all.map(str::to_owned).to_vec()));
     assert_eq!(c2.members(2).0, cluster);
+    let (_, minor) = image.rsplit_once(':').unwrap();
+    assert!(version(&c2, 0).starts_with(&format!("{minor}.")), "{}", version(&c2, 0));
     assert_eq!(c2.get(0, "color"), "blue");
     let snapshot = &c2.object()["status"]["bootstrapWithExistingCluster"];
     assert_eq!(snapshot["members"], source.bootstrap()["members"]);
@@ -51,6 +59,38 @@ fn three_join_three_that_nobody_manages_and_leave_them_as_they_were() {
     let read = |arguments: &[&str]| Ok(source.etcdctl(2, arguments));
     let (written, refused) = writer.nothing_is_lost(read);
     assert!(written > 20, "{written} writes; refused: {refused}");
+}
+
+/// Three empty volumes and one empty name: whoever counted on a majority of its own would form a cluster here.
+#[test]
+fn more_targets_than_sources_wait_for_a_source_that_comes_later_and_never_form_a_cluster_of_their_own() {
+    let Some(installed) = Installed::looping() else { return };
+    let shop = installed.namespace();
+    let source = Source::start(&shop, "src", 1, IMAGE_3_7);
+    let c2 = Etcd::create(&shop, "c2", &joining(3, IMAGE_3_7, &source.bootstrap()));
+    source.until_ready();
+    let (cluster, _) = source.members();
+    let writer = Writer::start(&shop, "http://src:2379", None);
+    c2.until_held_up(&["0/3 joined", "c2-0: waits for", "c2-1: waits for", "c2-2: waits for", "src-client"]);
+    for pod in ["c2-0", "c2-1", "c2-2"] {
+        assert_eq!(shop.exec(pod, &["ls", "/var/etcd/data"]).ok(), "", "the volume of {pod} is empty");
+    }
+    let members = c2.object()["status"]["members"].clone();
+    assert!(members.as_array().is_none_or(Vec::is_empty), "{members}");
+    shop.kubectl(&["get", "configmap", "c2-cluster"]).refused();
+    source.publish();
+
+    c2.until_joined();
+    assert_eq!(c2.voters(0), ["c2-0", "c2-1", "c2-2", "src-0"]);
+    for ordinal in 0..3 {
+        assert_eq!(c2.members(ordinal), source.members());
+        let log = shop.kubectl(&["logs", &format!("c2-{ordinal}"), "--container=etcd"]).ok();
+        let began_as = |state: &str| log.contains(&format!("\"initial-cluster-state\":\"{state}\""));
+        assert!(began_as("existing") && !began_as("new"), "{log}");
+    }
+    assert_eq!(c2.members(1).0, cluster);
+    let (written, refused) = writer.nothing_is_lost_by(&c2, 2);
+    assert!(written > 10, "{written} writes; refused: {refused}");
 }
 
 #[test]

@@ -11,31 +11,7 @@ use serde_json::{Value, json};
 
 use super::walls::{Wall, names_a_rule};
 use crate::harness::cases::Case;
-use crate::harness::{Bed, is_long};
-
-/// splitmix64: the same numbers in every run, so that a fault can be looked at again.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(bound.max(1)).unwrap()).unwrap()
-    }
-
-    fn pick<'t, T>(&mut self, among: &'t [T]) -> Option<&'t T> {
-        among.get(self.below(among.len()))
-    }
-
-    fn one_in(&mut self, chances: usize) -> bool {
-        self.below(chances) == 0
-    }
-}
+use crate::harness::{Bed, Dice, is_long};
 
 /// Every value that stands at a place in some fixture; a list's entries stand at one place.
 #[derive(Default)]
