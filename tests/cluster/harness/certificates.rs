@@ -61,7 +61,8 @@ pub fn until_mounted(shop: &Namespace<'_>, pod: &str, path: &str, content: &str)
 fn hosts(shop: &Namespace<'_>, etcd: &str) -> Vec<String> {
     let namespace = &shop.name;
     let members = (0..5).map(|ordinal| format!("{etcd}-{ordinal}.{etcd}-peer.{namespace}.svc"));
-    let clients = [format!("{etcd}-client"), format!("{etcd}-client.{namespace}.svc"), "localhost".to_owned()];
+    let clients =
+        [format!("{etcd}-client"), format!("{etcd}-client.{namespace}.svc"), "localhost".to_owned()];
     members.chain(clients).collect()
 }
 

@@ -117,7 +117,9 @@ impl<'a> Etcd<'a> {
     /// The same where it is enough that the others run: what they need isn't there.
     #[track_caller]
     pub fn restart_pods(&self, ordinals: &[u32]) {
-        self.replace_until(ordinals, |pod| !pod["status"]["containerStatuses"][0]["state"]["running"].is_null());
+        self.replace_until(ordinals, |pod| {
+            !pod["status"]["containerStatuses"][0]["state"]["running"].is_null()
+        });
     }
 
     #[track_caller]

@@ -137,7 +137,8 @@ impl<'a> Source<'a> {
 
     /// Where each of its members answers its clients.
     pub fn client_urls(&self) -> Vec<String> {
-        let url = |ordinal| format!("http://{}.{}.{}.svc:2379", self.member(ordinal), self.name, self.shop.name);
+        let url =
+            |ordinal| format!("http://{}.{}.{}.svc:2379", self.member(ordinal), self.name, self.shop.name);
         (0..self.size).map(url).collect()
     }
 

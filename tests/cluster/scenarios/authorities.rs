@@ -108,6 +108,7 @@ fn get_as(shop: &Namespace<'_>, pair: &Pair) -> Result<String, String> {
         let write = format!("cat >/tmp/{file}");
         shop.kubectl_with(&["exec", "--stdin", "writer", "--", "sh", "-c", &write], text).ok();
     }
-    let get = "ETCDCTL_CERT=/tmp/other.crt ETCDCTL_KEY=/tmp/other.key etcdctl --command-timeout=5s get written/1";
+    let get =
+        "ETCDCTL_CERT=/tmp/other.crt ETCDCTL_KEY=/tmp/other.key etcdctl --command-timeout=5s get written/1";
     shop.exec("writer", &["sh", "-c", get]).attempt()
 }

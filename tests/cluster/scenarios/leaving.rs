@@ -66,6 +66,10 @@ fn however_targets_are_deleted_their_members_leave_one_by_one_and_a_leader_hands
     assert_eq!(source.voters(), ["background-0", "foreground-0", "orphan-0", "src-0", "src-1"]);
 
     source.thaw(1);
+    eventually(SOON * 2, "all have left", || {
+        let voters = source.voters();
+        if voters == ["src-0", "src-1"] { Ok(()) } else { Err(voters.join(", ")) }
+    });
     for (_, target) in &targets {
         target.until_gone();
     }
@@ -120,7 +124,8 @@ fn stands(shop: &Namespace<'_>, etcd: &str) -> BTreeSet<String> {
     let kinds =
         "statefulsets,pods,services,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets";
     let label = format!("--selector=app.kubernetes.io/part-of={etcd}");
-    let list: Value = serde_json::from_str(&shop.kubectl(&["get", kinds, &label, "--output=json"]).ok()).unwrap();
+    let list: Value =
+        serde_json::from_str(&shop.kubectl(&["get", kinds, &label, "--output=json"]).ok()).unwrap();
     let items = list["items"].as_array().unwrap().iter();
     let stand = items.filter(|item| item["metadata"]["deletionTimestamp"].is_null());
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -166,6 +171,34 @@ fn a_target_that_is_deleted_in_the_middle_of_its_join_takes_its_members_out_agai
     c2.until_gone();
     assert_eq!(source.members(), before);
     writer.nothing_is_lost(|arguments| Ok(source.etcdctl(0, arguments)));
+}
+
+/// One that finds no node beside a sibling, and one whose image isn't there.
+#[test]
+fn pods_that_never_became_members_keep_no_deletion_waiting() {
+    let Some(installed) = Installed::looping() else { return };
+    let shop = installed.namespace();
+    let source = Source::start(&shop, "src", 1, IMAGE_3_6);
+    source.publish();
+    source.until_ready();
+    let before = source.members();
+    let (mut crowded, mut imageless) = (joining(2, &source), joining(1, &source));
+    crowded["schedulingConstraints"] = json!({"affinity": {"podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{
+            "labelSelector": {"matchLabels": {"app.kubernetes.io/part-of": "c2"}},
+            "topologyKey": "kubernetes.io/hostname",
+        }],
+    }}});
+    imageless["etcd"]["image"] = json!("docker.io/local/no-such-image:3.6");
+    let (c2, c3) = (Etcd::create(&shop, "c2", &crowded), Etcd::create(&shop, "c3", &imageless));
+    c3.until("BootstrappedWithExistingCluster", "False", "c3-0 can't start its container etcd");
+    let waits = c2.until("BootstrappedWithExistingCluster", "False", "1/2 joined");
+    assert!(waits.contains("can't be scheduled"), "{waits}");
+    c2.delete();
+    c3.delete();
+    c3.until_gone();
+    c2.until_gone();
+    assert_eq!(source.members(), before, "the source has its own member, and no other");
 }
 
 #[test]

@@ -163,7 +163,9 @@ fn without_root_a_member_runs_under_restricted_pod_security_once_its_volume_is_i
     };
     let names = of("Name").concat();
     assert!(["etcd", "etcd-warden"].iter().all(|name| names.iter().any(|found| found == name)), "{names:?}");
-    for (field, value) in [("Uid", "65532"), ("Gid", "65532"), ("CapEff", "0000000000000000"), ("NoNewPrivs", "1")] {
+    for (field, value) in
+        [("Uid", "65532"), ("Gid", "65532"), ("CapEff", "0000000000000000"), ("NoNewPrivs", "1")]
+    {
         let found = of(field);
         assert!(found.iter().flatten().all(|found| found == value), "{field}: {found:?}");
         assert_eq!(found.len(), names.len(), "{field}");
