@@ -38,8 +38,12 @@ fn a_changed_authority_restarts_members_one_by_one_the_leader_last_and_loses_no_
     restarts(&main, || mounted(&shop, &trust(&shop, &[&new])));
     assert_eq!(main.members(2), formed);
 
-    let refused = get_as(&shop, &old.sign("client")).unwrap_err();
-    assert!(refused.contains("tls: "), "{refused}");
+    let former = old.sign("client");
+    eventually(SOON, "what the old authority has signed is refused for that", || {
+        // etcd has closed the connection sometimes before its reason was read.
+        let said = get_as(&shop, &former).expect_err("it is let in");
+        if said.contains("tls: unknown certificate authority") { Ok(()) } else { Err(said) }
+    });
     get_as(&shop, &new.sign("client")).unwrap();
     let (written, refused) = writer.nothing_is_lost_by(&main, 1);
     assert!(written > 20, "{written} writes; refused: {refused}");
