@@ -190,16 +190,16 @@ fn pass_on(
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
-    /// A directory with an `etcd` that is this script.
+    /// A directory with an `etcd` that is this script. Another process writes it: a child that another thread starts
+    /// meanwhile would hold this process's descriptor for a moment, and what is open for writing can't be executed.
     fn script(text: &str) -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("etcd");
-        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\" && chmod 755 \"$1\"";
+        let mut writer = std::process::Command::new("sh");
+        assert!(writer.args(["-c", write, "sh"]).arg(&path).arg(text).status().unwrap().success());
         (directory, path)
     }
 

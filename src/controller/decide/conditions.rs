@@ -321,6 +321,7 @@ fn left(_: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
     Some(match work.end.as_ref()? {
         End::Announce(_) => progress("members are told that nobody joins any more".to_owned()),
         End::Waits(why) => progress(why.clone()),
+        End::Mend(_) => progress("the pod of a member is made anew, as the spec wants it by now".to_owned()),
         End::Tell(pod, leave) => {
             progress(format!("{} ({}) is told to leave the cluster", pod.name, leave.member))
         }

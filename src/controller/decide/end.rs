@@ -5,7 +5,7 @@ use super::super::kind::Kind;
 use super::super::pod::Pod;
 use super::super::render::{Rendered, render};
 use super::Step;
-use super::roll::unwell;
+use super::roll::{current_revision, unwell};
 use crate::member::{Leave, MemberId, Report, Role, Volume, Why};
 
 /// What is to be done for an Etcd that ends.
@@ -15,6 +15,8 @@ pub(in crate::controller) enum End<'a> {
     Announce(Vec<Step>),
     /// Members have to leave, and none can now; what it waits for.
     Waits(String),
+    /// What was corrected in the spec is carried out for a member whose pod doesn't run.
+    Mend(Vec<Step>),
     /// Objects are on their way out.
     Goes(String),
     /// A member is told to leave.
@@ -36,7 +38,7 @@ pub(in crate::controller) fn end<'a>(facts: &Facts<'a>) -> End<'a> {
             return End::Waits(no_pod(facts, member));
         }
         if !staying.is_empty() && facts.etcd.status.members.iter().any(|member| stays(facts, &member.name)) {
-            return leave(facts, &staying);
+            return mend(facts, &staying).unwrap_or_else(|| leave(facts, &staying));
         }
     }
     objects(facts)
@@ -49,7 +51,7 @@ fn nobody_joins<'a>(facts: &Facts<'a>) -> Option<End<'a>> {
     if facts.sources() == 0 || facts.etcd.gives_up_quorum() || running.is_empty() {
         return None;
     }
-    match announcement(facts) {
+    match behind(facts, Kind::ConfigMap) {
         Ok(steps) if steps.is_empty() => {}
         Ok(steps) => return Some(End::Announce(steps)),
         Err(problem) => return Some(End::Waits(format!("{problem} ({})", give_up(facts)))),
@@ -59,14 +61,13 @@ fn nobody_joins<'a>(facts: &Facts<'a>) -> Option<End<'a>> {
     Some(End::Waits(format!("{says}; it has not seen yet that nobody joins any more ({})", give_up(facts))))
 }
 
-/// The configuration, where it doesn't say so yet.
-fn announcement(facts: &Facts<'_>) -> Result<Vec<Step>, String> {
+/// Objects of a kind, where they don't stand as they should.
+fn behind(facts: &Facts<'_>, kind: Kind) -> Result<Vec<Step>, String> {
     let rendered =
         render(facts.etcd, facts.settings, &facts.standing()).map_err(|error| error.to_string())?;
-    let config: Vec<Rendered> =
-        rendered.into_iter().filter(|object| object.kind == Kind::ConfigMap).collect();
+    let wanted: Vec<Rendered> = rendered.into_iter().filter(|object| object.kind == kind).collect();
     let mut problems = Vec::new();
-    let steps = super::apply(facts, &config, &mut problems);
+    let steps = super::apply(facts, &wanted, &mut problems);
     problems.into_iter().next().map_or(Ok(steps), |(_, problem)| Err(problem))
 }
 
@@ -123,6 +124,25 @@ fn give_up(facts: &Facts<'_>) -> String {
         facts.etcd.namespace,
         crate::etcd::ALLOW_QUORUM_LOSS
     )
+}
+
+/// A member can't leave while its pod doesn't run, for an image that can't be pulled or a node that is too small: where
+/// the spec has been corrected since, its pod is made anew.
+fn mend<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> Option<End<'a>> {
+    let is_member = |pod: &Pod| {
+        let name = facts.etcd.member(pod.ordinal);
+        facts.etcd.status.members.iter().any(|member| member.name == name)
+    };
+    let mut stuck =
+        staying.iter().filter(|pod| !pod.is_running && !pod.is_terminating && is_member(pod)).peekable();
+    stuck.peek()?;
+    let steps = behind(facts, Kind::StatefulSet).ok()?;
+    if !steps.is_empty() {
+        return Some(End::Mend(steps));
+    }
+    let revision = current_revision(&facts.stateful_set()?.object)?;
+    let outdated = stuck.find(|pod| pod.revision != revision)?;
+    Some(End::Mend(vec![Step::Replace { pod: (*outdated).into(), because: "the spec has changed" }]))
 }
 
 /// One at a time: a learner at once, a voter only while all the others are well, the leader last.

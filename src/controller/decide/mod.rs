@@ -146,7 +146,7 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
 fn ending<'a>(facts: &Facts<'a>) -> (Work<'a>, Vec<Step>) {
     let end = end::end(facts);
     let steps = match &end {
-        End::Announce(steps) => steps.clone(),
+        End::Announce(steps) | End::Mend(steps) => steps.clone(),
         End::Waits(_) | End::Goes(_) => Vec::new(),
         End::Tell(pod, leave) => vec![Step::Tell((*pod).into(), leave.clone())],
         End::Delete(objects) => objects.iter().map(|object| delete(object)).collect(),

@@ -52,7 +52,8 @@ pub(super) fn notes(before: &Status, after: &Status, steps: &[Step], left_behind
 
 fn given_up(members: &str) -> Note {
     let text = format!(
-        "the quorum is given up: {members} stay in the cluster's list as dead members; where the cluster lives on,          remove each: etcdctl member remove ID"
+        "the quorum is given up: {members} stay in the cluster's list as dead members; where the cluster lives on, \
+         remove each: etcdctl member remove ID"
     );
     Note { is_warning: true, ..note("QuorumGivenUp", "Leave", text) }
 }

@@ -81,11 +81,27 @@ fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
 
 /// Who isn't well, of all that vote in the cluster as far as that is seen.
 pub(in crate::controller) fn unwell(facts: &Facts<'_>) -> Option<String> {
-    let members = || facts.pods.iter().filter(|pod| !pod.has_left() && !pod.joins_no_more());
+    let members = || facts.pods.iter().filter(|pod| is_counted_on(facts, pod));
     let not_ready = |pod: &Pod| pod.waits_for().unwrap_or_else(|| format!("{} is not ready", pod.name));
     let own = members().find(|pod| !pod.is_ready || !pod.is_voter()).map(not_ready);
     let waits = || members().filter(|pod| pod.report().is_some()).find_map(Pod::waits_for);
     own.or_else(waits).or_else(|| changes(facts)).or_else(|| neighbour(facts))
+}
+
+/// Whether a pod's member, if there is one, could be missed. Nobody joins an Etcd any more that is deleted: whatever keeps
+/// a pod from becoming a member then keeps nobody else from leaving.
+fn is_counted_on(facts: &Facts<'_>, pod: &Pod) -> bool {
+    let is_outside = pod.joins_no_more() || (facts.etcd.is_terminating && !is_known(facts, pod));
+    !pod.has_left() && !is_outside
+}
+
+/// Whether anybody knows of a member in this pod: it itself, the status, or a list of the cluster's members.
+fn is_known(facts: &Facts<'_>, pod: &Pod) -> bool {
+    let name = facts.etcd.member(pod.ordinal);
+    let mut listed = facts.pods.iter().filter_map(Pod::report).flat_map(|report| &report.members);
+    pod.report().is_some_and(|report| report.id.is_some())
+        || facts.etcd.status.members.iter().any(|member| member.name == name)
+        || listed.any(|member| member.name == name)
 }
 
 /// A membership change is under way, or a voter isn't well that has no pod here.

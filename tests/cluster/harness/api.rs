@@ -129,6 +129,11 @@ impl Api {
     pub fn delete(&self, path: &str) -> Answer {
         self.request("DELETE", path, None, &Value::Null)
     }
+
+    /// With `DeleteOptions`.
+    pub fn delete_with(&self, path: &str, options: &Value) -> Answer {
+        self.request("DELETE", path, Some((options, Content::Object)), &Value::Null)
+    }
 }
 
 /// A client; `retries` what an API server says is to be tried again.

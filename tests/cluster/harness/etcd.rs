@@ -103,21 +103,40 @@ impl<'a> Etcd<'a> {
         self.api.delete(&self.path("etcds", &self.name)).ok();
     }
 
+    /// The same with a word about what depends on it: `Background`, `Foreground` or `Orphan`.
+    #[track_caller]
+    pub fn delete_by(&self, policy: &str) {
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy});
+        self.api.delete_with(&self.path("etcds", &self.name), &options).ok();
+    }
+
     /// One of its pods; null where there is none.
     pub fn pod(&self, ordinal: u32) -> Value {
         let answer = self.api.get(&self.path("pods", &self.pod_name(ordinal)));
         if answer.code == 404 { Value::Null } else { answer.ok() }
     }
 
-    fn pod_name(&self, ordinal: u32) -> String {
+    pub fn pod_name(&self, ordinal: u32) -> String {
         format!("{}-{ordinal}", self.name)
     }
 
     /// Deletes pods, all at once, and waits until others have taken their place, and are ready.
     #[track_caller]
     pub fn replace_pods(&self, ordinals: &[u32]) {
-        let uid = |ordinal: u32| self.pod(ordinal)["metadata"]["uid"].clone();
-        let before: Vec<Value> = ordinals.iter().map(|ordinal| uid(*ordinal)).collect();
+        self.replace_until(ordinals, is_ready);
+    }
+
+    /// The same where it is enough that the others run: what they need isn't there.
+    #[track_caller]
+    pub fn restart_pods(&self, ordinals: &[u32]) {
+        self.replace_until(ordinals, |pod| {
+            !pod["status"]["containerStatuses"][0]["state"]["running"].is_null()
+        });
+    }
+
+    #[track_caller]
+    fn replace_until(&self, ordinals: &[u32], is_so: impl Fn(&Value) -> bool) {
+        let before: Vec<Value> = ordinals.iter().map(|ordinal| self.pod_uid(*ordinal)).collect();
         for ordinal in ordinals {
             self.api.delete(&self.path("pods", &self.pod_name(*ordinal))).ok();
         }
@@ -125,17 +144,26 @@ impl<'a> Etcd<'a> {
             eventually(SOON, "another pod takes its place", || {
                 let pod = self.pod(*ordinal);
                 let uid = &pod["metadata"]["uid"];
-                if *uid != before && is_ready(&pod) { Ok(()) } else { Err(pod["status"].to_string()) }
+                if *uid != before && is_so(&pod) { Ok(()) } else { Err(pod["status"].to_string()) }
             });
         }
     }
 
-    /// The same with a pod's claim, and so with its data.
+    /// Which pod it is; null where there is none.
+    pub fn pod_uid(&self, ordinal: u32) -> Value {
+        self.pod(ordinal)["metadata"]["uid"].clone()
+    }
+
+    /// Name of a pod's claim.
+    pub fn claim(&self, ordinal: u32) -> String {
+        format!("{}-{}", self.name, self.pod_name(ordinal))
+    }
+
+    /// Replaces a pod with its claim, and so with its data.
     #[track_caller]
     pub fn lose_disk(&self, ordinal: u32) {
-        let claim = format!("{}-{}", self.name, self.pod_name(ordinal));
         // It goes once its pod has gone.
-        self.api.delete(&self.path("persistentvolumeclaims", &claim)).ok();
+        self.api.delete(&self.path("persistentvolumeclaims", &self.claim(ordinal))).ok();
         self.replace_pods(&[ordinal]);
     }
 
@@ -210,14 +238,42 @@ impl<'a> Etcd<'a> {
 
     /// etcdctl in a member's pod, at that member.
     pub fn etcdctl(&self, ordinal: u32, arguments: &[&str]) -> Output {
-        let scheme = if self.flags.is_empty() { "http" } else { "https" };
-        let host = format!("{0}-{ordinal}.{0}-peer.{1}.svc", self.name, self.shop.name);
-        let endpoint = format!("--endpoints={scheme}://{host}:2379");
+        let endpoint = format!("--endpoints={}", self.client_url(ordinal));
         let mut command = vec!["etcdctl", "--command-timeout=10s", &endpoint];
         command.extend(self.flags.iter().map(String::as_str));
         command.extend(arguments);
         let pod = self.pod_name(ordinal);
         self.shop.kubectl(&[&["exec", &pod, "--container=etcd", "--"], &command[..]].concat())
+    }
+
+    /// Where a member answers its clients.
+    pub fn client_url(&self, ordinal: u32) -> String {
+        let scheme = if self.flags.is_empty() { "http" } else { "https" };
+        format!("{scheme}://{0}-{ordinal}.{0}-peer.{1}.svc:2379", self.name, self.shop.name)
+    }
+
+    /// What a member says of itself.
+    #[track_caller]
+    pub fn endpoint_status(&self, ordinal: u32) -> Value {
+        let answer = eventually(SOON, "a member answers", || {
+            self.etcdctl(ordinal, &["endpoint", "status", "--write-out=json"]).attempt()
+        });
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        answer[0]["Status"].clone()
+    }
+
+    /// Has one of its members lead the cluster; `others` are client URLs of all that may lead it now.
+    #[track_caller]
+    pub fn lead(&self, ordinal: u32, others: &[String]) {
+        let own = self.endpoint_status(ordinal)["header"]["member_id"].as_u64().unwrap();
+        let endpoints = format!("--endpoints={}", others.join(","));
+        eventually(SOON, "it leads", || {
+            if self.endpoint_status(ordinal)["leader"].as_u64() == Some(own) {
+                return Ok(());
+            }
+            // Only the leader gives leadership away.
+            Err(self.etcdctl(ordinal, &["move-leader", &format!("{own:x}"), &endpoints]).stderr)
+        });
     }
 
     /// The cluster's id and its members by name, as the whole cluster agrees, asked through one of ours.

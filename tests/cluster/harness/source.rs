@@ -157,6 +157,34 @@ impl<'a> Source<'a> {
         list["items"].as_array().unwrap().iter().cloned().chain(arguments).collect()
     }
 
+    /// Where each of its members answers its clients.
+    pub fn client_urls(&self) -> Vec<String> {
+        let url =
+            |ordinal| format!("http://{}.{}.{}.svc:2379", self.member(ordinal), self.name, self.shop.name);
+        (0..self.size).map(url).collect()
+    }
+
+    /// Stops a member in the middle of what it does, as a machine that hangs.
+    #[track_caller]
+    pub fn freeze(&self, ordinal: u32) {
+        self.signal(ordinal, "SIGSTOP");
+    }
+
+    /// Has it go on.
+    #[track_caller]
+    pub fn thaw(&self, ordinal: u32) {
+        self.signal(ordinal, "SIGCONT");
+    }
+
+    /// From outside of the container: its first process can't be stopped from within.
+    #[track_caller]
+    fn signal(&self, ordinal: u32, signal: &str) {
+        let path = "--output=jsonpath={.status.containerStatuses[0].containerID}";
+        let id = self.shop.kubectl(&["get", "pod", &self.member(ordinal), path]).ok();
+        let id = id.trim_start_matches("containerd://");
+        self.shop.bed.containerd(&["task", "kill", "--signal", signal, id]).ok();
+    }
+
     /// Ends it for good.
     pub fn end(&self) {
         let selector = format!("--selector=source={}", self.name);

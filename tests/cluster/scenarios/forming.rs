@@ -47,7 +47,7 @@ fn three_members_over_tls_keep_identity_and_data_through_restarts_a_lost_disk_an
     status_says_what_etcd_says(&main);
 }
 
-fn status_says_what_etcd_says(etcd: &Etcd<'_>) {
+pub(super) fn status_says_what_etcd_says(etcd: &Etcd<'_>) {
     let of_etcd: Vec<(String, String)> =
         etcd.members(0).1.into_iter().map(|member| (member.name, format!("{:x}", member.id))).collect();
     eventually(SOON, "status has the members that etcd has", || {
@@ -89,9 +89,7 @@ fn one_member_grows_to_three_and_changes_its_version_and_settings_under_writes()
 
 /// The release that a member runs.
 pub(super) fn version(etcd: &Etcd<'_>, ordinal: u32) -> String {
-    let answer = etcd.etcdctl(ordinal, &["endpoint", "status", "--write-out=json"]).ok();
-    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
-    answer[0]["Status"]["version"].as_str().unwrap().to_owned()
+    etcd.endpoint_status(ordinal)["version"].as_str().unwrap().to_owned()
 }
 
 /// What bears a name that is needed and isn't ours stays as it is; the status says what to do, and nothing is formed

@@ -1,6 +1,7 @@
 //! What is shown, one file a subject.
 
 mod admission;
+mod authorities;
 mod beds;
 mod beside_druid;
 mod bundles;
@@ -18,6 +19,7 @@ mod leaving;
 mod manifests;
 mod outage;
 mod under_load;
+mod volumes;
 mod walls;
 mod walls_at_random;
 mod ways_to_write;

@@ -157,6 +157,64 @@ fn a_leave_that_isn_t_safe_waits_and_says_for_what() {
         assert!(matches!(&decision.steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]), "{said}");
         let told =
             decision.notes.iter().find(|note| note.reason == "QuorumGivenUp").map(|note| note.text.clone());
-        assert!(told.is_some_and(|told| told.contains("main-0 (0), main-1 (1), main-2 (2)")), "{said}");
+        let told = told.unwrap_or_default();
+        assert!(told.contains("main-0 (0), main-1 (1), main-2 (2)"), "{said}: {told}");
+        assert!(told.contains("lives on, remove each: etcdctl member remove ID"), "{told}");
     }
+}
+
+/// Whatever keeps a pod from becoming a member: nobody joins any more, and nobody misses it.
+#[test]
+fn a_pod_that_is_no_member_keeps_no_member_from_leaving() {
+    let cases: [(&str, Change); 3] = [
+        ("no node", |world| {
+            let pod = &mut world.pods[2];
+            (pod.is_running, pod.is_ready, pod.said) = (false, false, Said::Nothing);
+            pod.trouble = Some("can't be scheduled: 0/1 nodes are available".to_owned());
+        }),
+        ("no image", |world| {
+            let pod = &mut world.pods[2];
+            (pod.is_running, pod.is_ready, pod.said) = (false, false, Said::Nothing);
+            pod.trouble = Some("can't start its container etcd: ImagePullBackOff: no such image".to_owned());
+        }),
+        ("no volume that it may write", |world| {
+            let volume = Volume::Unreadable("user 65532 may not read and write /var/etcd/data".to_owned());
+            world.pods[2] = pod(2, Report { volume, waiting: waits(Why::Configuration), ..report(2) });
+        }),
+    ];
+    for (said, hinder) in cases {
+        let mut world = World::running(&joining());
+        hinder(&mut world);
+        for pod in &mut world.pods[..2] {
+            of(pod).members = list(&["main-0", "main-1", "src-0"]);
+        }
+        world.etcd.status = world.decide().status;
+        world.etcd.is_terminating = true;
+        world.make();
+        assert_eq!(told(&world).as_deref(), Some("main-1"), "{said}");
+        // One that the cluster has is missed, whoever knows of it.
+        of(&mut world.pods[0]).members = list(&["main-0", "main-1", "main-2", "src-0"]);
+        assert_eq!(world.decide().steps, [], "{said}");
+        assert!(world.condition("Left").2.contains("main-2"), "{said}");
+    }
+}
+
+#[test]
+fn a_member_whose_pod_does_not_run_is_made_anew_where_the_spec_was_corrected() {
+    let mut world = joined();
+    let stuck = &mut world.pods[2];
+    (stuck.is_running, stuck.is_ready, stuck.said) = (false, false, Said::Stale);
+    stuck.trouble = Some("can't start its container etcd: ImagePullBackOff: no such image".to_owned());
+    assert_eq!(world.decide().steps, []);
+    let (_, _, message) = world.condition("Left");
+    assert!(message.contains("main-2 can't start its container etcd: ImagePullBackOff"), "{message}");
+
+    world.etcd.spec.etcd.image = Some("etcd:v3.6.5".to_owned());
+    assert!(matches!(&world.decide().steps[..], [Step::Apply { kind: Kind::StatefulSet, .. }]));
+    world.make();
+    world.pods.iter_mut().for_each(|pod| pod.revision = "main-old".to_owned());
+    assert!(matches!(&world.decide().steps[..], [Step::Replace { pod, .. }] if pod.name == "main-2"));
+    // It comes back and leaves; the others leave as they are.
+    world.pods[2] = voter(2);
+    assert_eq!(told(&world).as_deref(), Some("main-2"));
 }
