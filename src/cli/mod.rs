@@ -86,6 +86,9 @@ enum Failure {
     /// What is wrong was said already: this exit status.
     #[error("exit status {0}")]
     Told(u8),
+    /// Who reads standard output has read enough (`| head`): nothing is left to do or to say, exit status 0.
+    #[error("standard output is closed")]
+    ReaderGone,
     /// Ended at once by a second signal of this number: exit status 128 and that number.
     #[error("ended at once by a second signal; requests in flight are lost")]
     Signal(u8),
@@ -97,6 +100,7 @@ impl Failure {
             Self::Usage(_) | Self::Unreadable(_) => 2,
             Self::Failed(_) => 1,
             Self::Told(status) => *status,
+            Self::ReaderGone => 0,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -126,7 +130,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::Told(_)) {
+            if !matches!(failure, Failure::Told(_) | Failure::ReaderGone) {
                 print_error(&failure);
             }
             ExitCode::from(failure.status())
