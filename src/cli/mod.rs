@@ -7,6 +7,7 @@ mod cluster;
 mod completions;
 mod crd;
 mod explain;
+mod ids;
 mod lint;
 mod man;
 mod output;
