@@ -6,6 +6,7 @@ mod banner;
 mod cluster;
 mod completions;
 mod crd;
+mod environment;
 mod explain;
 mod ids;
 mod lint;
@@ -140,8 +141,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let command = with_empty_unset(Cli::command());
-    Cli::from_arg_matches(&command.try_get_matches_from(with_command(arguments))?)
+    let (command, arguments) = (with_empty_unset(Cli::command()), with_command(arguments));
+    let matches = command.clone().try_get_matches_from(&arguments);
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| environment::with_variable(error, &command, &arguments))
 }
 
 /// `serve` is what is meant where no command is named: with flags only, and without arguments.
