@@ -71,7 +71,7 @@ pub struct Finding {
 
 /// Which object a record is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "an object with namespace and name")]
 pub struct Object {
     /// Its namespace.
     pub namespace: String,
@@ -90,7 +90,7 @@ pub struct Object {
 
 /// Who made a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "an object with name and groups")]
 pub struct User {
     /// Name, such as `system:serviceaccount:flux-system:kustomize-controller`.
     pub name: String,

@@ -6,7 +6,9 @@ mod banner;
 mod cluster;
 mod completions;
 mod crd;
+mod environment;
 mod explain;
+mod ids;
 mod lint;
 mod man;
 mod output;
@@ -86,6 +88,9 @@ enum Failure {
     /// What is wrong was said already: this exit status.
     #[error("exit status {0}")]
     Told(u8),
+    /// Who reads standard output has read enough (`| head`): nothing is left to do or to say, exit status 0.
+    #[error("standard output is closed")]
+    ReaderGone,
     /// Ended at once by a second signal of this number: exit status 128 and that number.
     #[error("ended at once by a second signal; requests in flight are lost")]
     Signal(u8),
@@ -97,6 +102,7 @@ impl Failure {
             Self::Usage(_) | Self::Unreadable(_) => 2,
             Self::Failed(_) => 1,
             Self::Told(status) => *status,
+            Self::ReaderGone => 0,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -126,7 +132,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::Told(_)) {
+            if !matches!(failure, Failure::Told(_) | Failure::ReaderGone) {
                 print_error(&failure);
             }
             ExitCode::from(failure.status())
@@ -135,8 +141,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let command = with_empty_unset(Cli::command());
-    Cli::from_arg_matches(&command.try_get_matches_from(with_command(arguments))?)
+    let (command, arguments) = (with_empty_unset(Cli::command()), with_command(arguments));
+    let matches = command.clone().try_get_matches_from(&arguments);
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| environment::with_variable(error, &command, &arguments))
 }
 
 /// `serve` is what is meant where no command is named: with flags only, and without arguments.

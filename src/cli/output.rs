@@ -1,6 +1,6 @@
 //! What a command prints: where to, how wide, and whether in colours.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
@@ -38,7 +38,8 @@ impl ColorArgs {
 impl From<ColorArgs> for Style {
     /// How findings are written on standard output.
     fn from(color: ColorArgs) -> Self {
-        if color.on_stdout() { Self::Coloured } else { Self::Plain }
+        let style = if color.on_stdout() { Self::COLOURED } else { Self::PLAIN };
+        terminal_width().map_or(style, |columns| style.for_terminal(columns))
     }
 }
 
@@ -46,30 +47,37 @@ impl From<ColorArgs> for Style {
 pub(super) fn print(text: &str, color: ColorArgs) -> Result<(), Failure> {
     let choice = if color.on_stdout() { ColorChoice::Always } else { ColorChoice::Never };
     let mut out = AutoStream::new(io::stdout().lock(), choice);
-    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    read_enough(written(out.write_all(text.as_bytes()).and_then(|()| out.flush())))
 }
 
 /// Prints bytes on standard output as they are.
 pub(super) fn print_as_is(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    printed(out.write_all(bytes).and_then(|()| out.flush()))
+    read_enough(written(out.write_all(bytes).and_then(|()| out.flush())))
 }
 
-/// Who closed the output (a pager, `head`) has read enough.
-fn printed(done: io::Result<()>) -> Result<(), Failure> {
+/// What became of a write on standard output.
+pub(super) fn written<T>(result: io::Result<T>) -> Result<T, Failure> {
+    result.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        _ => Failure::Failed(format!("can't write to standard output: {error}")),
+    })
+}
+
+/// Who closed the output (a pager, `head`) has read enough of what is all that there is.
+fn read_enough(done: Result<(), Failure>) -> Result<(), Failure> {
     match done {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("can't write to standard output: {error}")))
-        }
-        _ => Ok(()),
+        Err(Failure::ReaderGone) => Ok(()),
+        done => done,
     }
 }
 
-/// Columns of the terminal that standard output is, and no more than can be read well; nothing where it is none.
+/// Columns of the terminal that standard output is; nothing where it is none.
 pub(super) fn terminal_width() -> Option<usize> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    let columns = terminal_size::terminal_size().map_or(HELP_WIDTH, |(width, _)| usize::from(width.0));
-    Some(columns.min(HELP_WIDTH))
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+/// Columns of a text to be read: those of the terminal, and no more than can be read well.
+pub(super) fn reading_width() -> usize {
+    terminal_width().map_or(HELP_WIDTH, |columns| columns.min(HELP_WIDTH))
 }

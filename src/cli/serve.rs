@@ -14,12 +14,13 @@ use crate::pki::{self, Done, Files};
 use crate::server::{self, Clients, Config, Limits, Rules, Server, Source, Tls, TlsVersion};
 use crate::telemetry::{self, Format};
 
-use super::Failure;
 use super::banner;
 use super::cluster::{self, Beside, ClusterArgs};
+use super::environment;
 use super::rules::{NamesNothing, RULES, RulesArgs, given, names_nothing};
 use super::signals::Signals;
-use super::values::{at_least_one, bytes, duration};
+use super::values::{address, at_least_one, bytes, duration};
+use super::{Failure, NAME};
 
 /// The flags of `serve`.
 #[derive(Debug, clap::Args)]
@@ -37,10 +38,10 @@ A flag comes before its variable; an empty variable counts as not set."
 )]
 pub(super) struct Args {
     /// Address for HTTPS (/validate, /mutate)
-    #[arg(long, env = "ETCD_WARDEN_LISTEN", hide_env = true, value_name = "ADDRESS", help_heading = LISTENING, default_value = "127.0.0.1:9443")]
+    #[arg(long, env = "ETCD_WARDEN_LISTEN", hide_env = true, value_name = "ADDRESS", help_heading = LISTENING, default_value = "127.0.0.1:9443", value_parser = address)]
     listen: SocketAddr,
     /// Address for plain HTTP (/livez, /readyz, /metrics)
-    #[arg(long, env = "ETCD_WARDEN_PROBES_LISTEN", hide_env = true, value_name = "ADDRESS", help_heading = LISTENING, default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "ETCD_WARDEN_PROBES_LISTEN", hide_env = true, value_name = "ADDRESS", help_heading = LISTENING, default_value = "127.0.0.1:8080", value_parser = address)]
     probes_listen: SocketAddr,
     /// Reviews handled at once; further ones get 503 at once, which the API server retries
     #[arg(long, env = "ETCD_WARDEN_MAX_CONCURRENT", hide_env = true, value_name = "NUMBER", help_heading = LISTENING, default_value = "256", value_parser = at_least_one)]
@@ -193,6 +194,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     check(&args).map_err(|contradiction| Failure::Usage(contradiction.to_string()))?;
     let level = telemetry::init(args.log_format, &args.log_level);
     level.map_err(|_| Failure::Usage(Contradiction::LogLevel(args.log_level.clone()).to_string()))?;
+    environment::warn_of_unknown(&<Args as clap::Args>::augment_args(clap::Command::new(NAME)));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Failed(format!("can't start threads: {error}")))?;
     let done = runtime.block_on(serve(args));

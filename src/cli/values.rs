@@ -1,8 +1,18 @@
 //! Values of flags that need more than their own `FromStr`.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::server::go_duration;
+
+/// `127.0.0.1:9443`, `[::]:9443`.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "write an IP address and a port, such as 127.0.0.1:9443, or [::]:9443 for every address of this machine; \
+         names aren't looked up"
+            .to_owned()
+    })
+}
 
 /// `10s`, `500ms`, `1m30s`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

@@ -2,6 +2,10 @@
 
 use crate::manifest::Span;
 
+/// Bytes between two places of which it is known how many characters stand before them: a column in a line of a
+/// megabyte is found without counting the megabyte.
+const STEP: usize = 4096;
+
 /// A text with a name.
 #[derive(Debug)]
 pub struct Source {
@@ -10,6 +14,8 @@ pub struct Source {
     text: String,
     /// Where each line begins.
     lines: Vec<usize>,
+    /// Places, and how many characters stand before each.
+    counted: Vec<(usize, usize)>,
 }
 
 /// A place in a text as an editor shows it.
@@ -39,7 +45,8 @@ impl Source {
         }
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(breaks).collect();
-        Self { name: name.into(), text, lines }
+        let counted = counted(&text);
+        Self { name: name.into(), text, lines, counted }
     }
 
     /// The text.
@@ -55,9 +62,15 @@ impl Source {
     /// Line and column of a byte.
     pub fn position(&self, at: usize) -> Position {
         let line = self.line_of(at);
-        let start = self.line_start(line);
-        let before = self.text.get(start..at.min(self.text.len())).unwrap_or_default();
-        Position { line: line + 1, column: before.chars().count() + 1 }
+        let before = self.characters_before(at.min(self.text.len()));
+        let column = before.saturating_sub(self.characters_before(self.line_start(line)));
+        Position { line: line + 1, column: column + 1 }
+    }
+
+    fn characters_before(&self, at: usize) -> usize {
+        let known = self.counted.partition_point(|(place, _)| *place <= at).saturating_sub(1);
+        let (place, before) = self.counted.get(known).copied().unwrap_or_default();
+        before + self.text.get(place..at).unwrap_or_default().chars().count()
     }
 
     /// Number of the line of a byte, from 0.
@@ -75,5 +88,34 @@ impl Source {
         let start = self.line_start(line);
         let text = Span::new(start, self.line_start(line + 1)).of(&self.text);
         Span::new(start, start + text.trim_end_matches(['\n', '\r']).len())
+    }
+}
+
+fn counted(text: &str) -> Vec<(usize, usize)> {
+    let (mut at, mut characters, mut counted) = (0, 0, vec![(0, 0)]);
+    while at + STEP < text.len() {
+        let next = text.floor_char_boundary(at + STEP);
+        characters += text.get(at..next).unwrap_or_default().chars().count();
+        at = next;
+        counted.push((at, characters));
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_counted_in_characters_however_long_a_line_is() {
+        let line = "aä日😀".repeat(3 * STEP);
+        let source = Source::new("x", format!("short\n{line}\nä"));
+        let start = "short\n".len();
+        for (count, (at, _)) in line.char_indices().enumerate().step_by(997) {
+            assert_eq!(source.position(start + at), Position { line: 2, column: count + 1 }, "{at}");
+        }
+        let end = Position { line: 2, column: 4 * 3 * STEP + 1 };
+        assert_eq!(source.position(start + line.len()), end);
+        assert_eq!(source.position(usize::MAX), Position { line: 3, column: 2 });
     }
 }

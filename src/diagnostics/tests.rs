@@ -16,7 +16,7 @@ fn shown(text: &str, field: &str) -> String {
         "Invalid value: is wrong; write another [some-rule]",
         part.at_field(field),
     );
-    render(&source, &finding, Style::Plain)
+    render(&source, &finding, Style::PLAIN)
 }
 
 /// Line and column of what is underlined, and the underlined text.
@@ -99,7 +99,7 @@ fn a_whole_text_shows_every_finding() {
         Finding::of_field(Level::Error, "some-rule", field, "Invalid value: no", part.at_field(field))
     });
     assert_eq!(
-        annotated(&source, &findings, Style::Plain),
+        annotated(&source, &findings, Style::PLAIN),
         "  |
 1 | kind: Etcd
 2 | spec:
@@ -123,9 +123,9 @@ fn colours_come_only_when_asked_for() {
         object: None,
         place: None,
     };
-    let plain = render(&source, &finding, Style::Plain);
+    let plain = render(&source, &finding, Style::PLAIN);
     assert_eq!(plain, "warning[r]: m\\u{1b}[31m\n--> x\\u{1b}[31m");
-    assert!(render(&source, &finding, Style::Coloured).contains("\u{1b}["));
+    assert!(render(&source, &finding, Style::COLOURED).contains("\u{1b}["));
 }
 
 #[test]

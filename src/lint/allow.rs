@@ -1,10 +1,9 @@
 //! Comments that allow a warning: `# etcd-warden: allow(rule-id, …) reason`, behind the value or above it.
 
-use super::filter::ids;
+use super::entries::{find, without_brackets};
 use super::own::{self, ALLOW};
 use crate::diagnostics::{Finding, Level};
 use crate::manifest::{Comment, Document, Span};
-use crate::text::quoted;
 
 const PREFIX: &str = "etcd-warden:";
 
@@ -37,7 +36,7 @@ impl<'c> Allow<'c> {
     fn read(comment: &'c Comment, text: &str) -> Option<Self> {
         let what = comment.text.trim_start().strip_prefix(PREFIX)?.trim_start().strip_prefix("allow(")?;
         let (ids, _reason) = what.split_once(')')?;
-        let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
+        let ids = ids.split(',').map(without_brackets).filter(|id| !id.is_empty()).collect();
         let own = line_start(text, comment.span.start);
         let is_alone = Span::new(own, comment.span.start).of(text).trim().is_empty();
         let line = if is_alone { next_content(text, comment.span.end) } else { own };
@@ -55,12 +54,10 @@ impl<'c> Allow<'c> {
         let say = |message: String, help: &str| {
             own::at(Level::Warning, ALLOW, self.span, message, Some(help.to_owned()))
         };
-        let unknown = self.ids.iter().filter(|id| !ids().any(|known| known == **id)).map(|id| {
-            say(
-                format!("no warning is called {}", quoted(id)),
-                "write the id as it stands in the warning's brackets",
-            )
-        });
+        let unknown =
+            self.ids.iter().filter_map(|id| find(id).err()).map(|unknown| {
+                say(unknown.to_string(), "write the id as it stands in the warning's brackets")
+            });
         let errors =
             found.iter().filter(|finding| finding.level == Level::Error && self.is_at(finding, text));
         let errors = errors.map(|finding| {

@@ -1,6 +1,6 @@
 //! An Etcd as a manifest: what a cluster would say of it.
 
-use super::{Lint, Stored};
+use super::{Judged, Lint, Stored};
 use crate::admission::mutate;
 use crate::diagnostics::{Finding, Level};
 use crate::etcd::{Etcd, KIND, Slot, crd};
@@ -14,7 +14,7 @@ const KEPT: [&str; 4] = ["finalizers", "deletionTimestamp", "uid", "generation"]
 
 impl Lint {
     /// What is wrong with an Etcd.
-    pub(super) fn manifest(&self, part: Part<'_>, stored: &Stored) -> Vec<Finding> {
+    pub(super) fn manifest(&self, part: Part<'_>, stored: &Stored) -> Judged {
         let manifest = part.value();
         let namespace = self.namespace_of(&manifest);
         let old = stored.of(&manifest, self.namespace.as_deref()).cloned().map(|mut old| {
@@ -35,7 +35,7 @@ impl Lint {
         findings.extend(verdict.warnings.iter().map(|warning| {
             of(Level::Warning, warning.id, warning.field.as_deref().unwrap_or_default(), &warning.text)
         }));
-        findings
+        Judged { findings, left_out: verdict.more_violations }
     }
 
     fn verdict(&self, mut new: Value, old: Option<&Value>, namespace: &str) -> Verdict {

@@ -6,6 +6,7 @@
 //! writes them, then judged. An AdmissionReview is judged as the server judges it.
 
 mod allow;
+mod entries;
 mod fields;
 mod filter;
 mod manifest;
@@ -16,7 +17,8 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use filter::{Filter, UnknownId};
+pub use entries::{UnknownId, entries, find, without_brackets};
+pub use filter::Filter;
 pub use own::{OWN, OwnRule};
 pub use stored::Stored;
 
@@ -47,6 +49,8 @@ pub struct Linted {
     pub report: Report,
     /// How many Etcds and reviews were judged.
     pub judged: usize,
+    /// How many violations are not among the findings: beyond what is kept of one object.
+    pub left_out: usize,
     /// Objects of other kinds, by kind.
     pub passed_over: BTreeMap<String, usize>,
     /// Whether something could not be read.
@@ -62,10 +66,16 @@ impl Lint {
     /// Judges a text; `stored` is what its objects are to replace.
     pub fn text(&self, source: Source, stored: &Stored) -> Linted {
         let file = reader::read(source.text());
-        let mut run =
-            Run { lint: self, stored, findings: Vec::new(), judged: 0, passed_over: BTreeMap::new() };
+        let mut run = Run {
+            lint: self,
+            stored,
+            findings: Vec::new(),
+            judged: 0,
+            left_out: 0,
+            passed_over: BTreeMap::new(),
+        };
         for document in &file.documents {
-            run.document(document, source.text());
+            run.document(document, &source);
         }
         run.findings.extend(file.unread.iter().map(|span| own::text_after_end(*span, source.text())));
         run.findings.retain(|finding| self.filter.lets(&finding.rule));
@@ -76,13 +86,19 @@ impl Lint {
             finding.level = Level::Error;
         }
         let report = Report { source, findings: run.findings };
-        Linted { report, judged: run.judged, passed_over: run.passed_over, unreadable }
+        Linted {
+            report,
+            judged: run.judged,
+            left_out: run.left_out,
+            passed_over: run.passed_over,
+            unreadable,
+        }
     }
 
     /// What is said of an input that can't be read at all.
     pub fn unreadable(&self, name: &str, why: &str) -> Linted {
         let report = Report { source: Source::new(name, ""), findings: vec![own::unreadable(why)] };
-        Linted { report, judged: 0, passed_over: BTreeMap::new(), unreadable: true }
+        Linted { report, judged: 0, left_out: 0, passed_over: BTreeMap::new(), unreadable: true }
     }
 }
 
@@ -92,31 +108,51 @@ struct Run<'l> {
     stored: &'l Stored,
     findings: Vec<Finding>,
     judged: usize,
+    left_out: usize,
     passed_over: BTreeMap<String, usize>,
 }
 
+/// What is wrong with one object, and how much more than that.
+#[derive(Default)]
+struct Judged {
+    findings: Vec<Finding>,
+    left_out: usize,
+}
+
 impl Run<'_> {
-    fn document(&mut self, document: &reader::Document, text: &str) {
-        let mut found = Vec::new();
+    fn document(&mut self, document: &reader::Document, source: &Source) {
+        let (text, mut found) = (source.text(), Vec::new());
         for subject in select::subjects(document.root(text)) {
             match subject {
                 Subject::Etcd(part) => {
-                    self.judged += 1;
-                    found.extend(self.lint.manifest(part, self.stored));
+                    let judged = self.lint.manifest(part, self.stored);
+                    found.extend(self.counted(judged, part));
                     let own = fields::unknown(part).into_iter();
-                    let own = own.chain(own::duplicate_keys(document, part, text));
+                    let own = own.chain(own::duplicate_keys(document, part, source));
                     let object = Some(manifest::described(part, self.lint.namespace.as_deref()));
                     found.extend(own.map(|finding| Finding { object: object.clone(), ..finding }));
                 }
                 Subject::Review(part) => {
-                    self.judged += 1;
-                    found.extend(review::findings(self.lint, part));
+                    let judged = review::judged(self.lint, part);
+                    found.extend(self.counted(judged, part));
                 }
                 Subject::Foreign { part, api_version } => found.push(own::foreign_etcd(part, api_version)),
                 Subject::Other(kind) => *self.passed_over.entry(kind).or_default() += 1,
             }
         }
         self.findings.extend(allow::apply(found, document, text));
+    }
+
+    /// Counts an object. Its findings, and that there are more, if there are.
+    fn counted(&mut self, judged: Judged, part: reader::Part<'_>) -> Vec<Finding> {
+        let Judged { mut findings, left_out } = judged;
+        self.judged += 1;
+        self.left_out += left_out;
+        if left_out > 0 {
+            let object = findings.first().and_then(|finding| finding.object.clone());
+            findings.push(Finding { object, ..own::left_out(left_out, part) });
+        }
+        findings
     }
 }
 

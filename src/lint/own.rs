@@ -1,8 +1,9 @@
 //! What is said of a text beside the catalogue: of what never reaches a server.
 
-use crate::diagnostics::{Finding, Level};
+use crate::diagnostics::{Finding, Level, Source};
 use crate::etcd::{GROUP, VERSION};
 use crate::manifest::{Document, Location, Part, Span, SyntaxError};
+use crate::rules::{Entry, Kind};
 use crate::text::quoted;
 
 /// Something that only `lint` says.
@@ -14,14 +15,30 @@ pub struct OwnRule {
     pub level: Level,
     /// When it is said, in one sentence.
     pub summary: &'static str,
+    /// What explains it, in Markdown: `docs/rules/<id>.md`.
+    pub page: &'static str,
 }
 
-const fn error(id: &'static str, summary: &'static str) -> OwnRule {
-    OwnRule { id, level: Level::Error, summary }
+impl From<&OwnRule> for Entry {
+    fn from(own: &OwnRule) -> Self {
+        let kind = match own.level {
+            Level::Error => Kind::Rule,
+            Level::Warning => Kind::Warning,
+        };
+        Self::beside_the_catalogue(own.id, kind, own.summary, own.page)
+    }
 }
 
-const fn warning(id: &'static str, summary: &'static str) -> OwnRule {
-    OwnRule { id, level: Level::Warning, summary }
+/// A row of the table. One whose page isn't there doesn't compile.
+macro_rules! own {
+    ($id:literal, $level:expr, $summary:literal $(,)?) => {
+        OwnRule {
+            id: $id,
+            level: $level,
+            summary: $summary,
+            page: include_str!(concat!("../../docs/rules/", $id, ".md")),
+        }
+    };
 }
 
 /// Id of what is said of an unknown field.
@@ -30,23 +47,25 @@ pub(super) const UNKNOWN_FIELD: &str = "unknown-field";
 pub(super) const ALLOW: &str = "allow";
 const SYNTAX: &str = "syntax";
 const UNREADABLE: &str = "unreadable";
+const LEFT_OUT: &str = "left-out";
 const FOREIGN_ETCD: &str = "foreign-etcd";
 const DUPLICATE_KEY: &str = "duplicate-key";
 const TEXT_AFTER_END: &str = "text-after-end";
 
 /// Everything that only `lint` says.
 pub const OWN: &[OwnRule] = &[
-    error(SYNTAX, "A document is YAML or JSON that kubectl can read."),
-    error(UNREADABLE, "A file can be read, and is UTF-8."),
-    warning(UNKNOWN_FIELD, "A field isn't one of the resource: the API server drops it."),
-    warning(DUPLICATE_KEY, "A key stands twice in one mapping: the later one counts."),
-    warning(FOREIGN_ETCD, "An Etcd is of a group or version that isn't judged."),
-    warning(TEXT_AFTER_END, "Text stands behind `...`: kubectl passes over it."),
-    warning(ALLOW, "An `allow` comment names what can't be allowed."),
+    own!("syntax", Level::Error, "A document is YAML or JSON that kubectl can read."),
+    own!("unreadable", Level::Error, "A file can be read, and is UTF-8; a folder holds manifests."),
+    own!("left-out", Level::Error, "An object breaks rules at more places than are told one by one."),
+    own!("unknown-field", Level::Warning, "A field isn't one of the resource: the API server drops it."),
+    own!("duplicate-key", Level::Warning, "A key stands twice in one mapping: the later one counts."),
+    own!("foreign-etcd", Level::Warning, "An Etcd is of a group or version that isn't judged."),
+    own!("text-after-end", Level::Warning, "Text stands behind `...`: kubectl passes over it."),
+    own!("allow", Level::Warning, "An `allow` comment names what can't be allowed."),
 ];
 
-/// Those of [`OWN`] that say that something can't be read: no filter takes them away.
-pub(super) const ALWAYS: [&str; 2] = [SYNTAX, UNREADABLE];
+/// Those of [`OWN`] that say that something isn't told or can't be read: no filter takes them away.
+pub(super) const ALWAYS: [&str; 3] = [SYNTAX, UNREADABLE, LEFT_OUT];
 
 /// A finding at a place that is about no field.
 pub(super) fn at(level: Level, rule: &str, span: Span, message: String, help: Option<String>) -> Finding {
@@ -70,6 +89,15 @@ pub(super) fn unreadable(why: &str) -> Finding {
     }
 }
 
+/// An object breaks rules at more places than anybody keeps.
+pub(super) fn left_out(count: usize, part: Part<'_>) -> Finding {
+    let place = part.field("kind").unwrap_or(part).location();
+    let violations = if count == 1 { "violation" } else { "violations" };
+    let message = format!("{count} more {violations} of this object are not shown");
+    let help = "mend those that are, and lint again";
+    at(Level::Error, LEFT_OUT, place.span, message, Some(help.to_owned()))
+}
+
 pub(super) fn text_after_end(span: Span, text: &str) -> Finding {
     let first_line = span.of(text).lines().next().unwrap_or_default();
     let span = Span::new(span.start, span.start + first_line.len());
@@ -89,12 +117,12 @@ pub(super) fn foreign_etcd(part: Part<'_>, api_version: &str) -> Finding {
 }
 
 /// The keys of an object that stand twice.
-pub(super) fn duplicate_keys(document: &Document, part: Part<'_>, text: &str) -> Vec<Finding> {
+pub(super) fn duplicate_keys(document: &Document, part: Part<'_>, source: &Source) -> Vec<Finding> {
     let whole = part.span();
     let is_in = |span: Span| whole.start <= span.start && span.end <= whole.end;
     let here = document.duplicates.iter().filter(|duplicate| is_in(duplicate.second));
     here.map(|duplicate| {
-        let line = 1 + Span::new(0, duplicate.first.start).of(text).matches('\n').count();
+        let line = source.position(duplicate.first.start).line;
         let name = quoted(&duplicate.name);
         let message = format!(
             "{name} stands in this mapping already, on line {line}: for kubectl the later one counts"

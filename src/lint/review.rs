@@ -1,7 +1,7 @@
 //! An AdmissionReview: what the server would answer.
 
-use super::Lint;
 use super::manifest::described;
+use super::{Judged, Lint};
 use crate::admission::{Audited, Policy, review};
 use crate::audit::Stage;
 use crate::diagnostics::{Finding, Level, Sentence};
@@ -10,12 +10,14 @@ use crate::rules::NOT_JUDGED;
 use serde::de::IgnoredAny;
 
 /// What the server would say of a review.
-pub(super) fn findings(lint: &Lint, part: Part<'_>) -> Vec<Finding> {
+pub(super) fn judged(lint: &Lint, part: Part<'_>) -> Judged {
     let policy = Policy::new(&lint.settings, Audited::All);
     let body = body(part);
     let outcome = match review(Stage::Validate, body.as_bytes(), &policy) {
         Ok(outcome) => outcome,
-        Err(no_review) => return vec![not_judged(part, &no_review.to_string())],
+        Err(no_review) => {
+            return Judged { findings: vec![not_judged(part, &no_review.to_string())], left_out: 0 };
+        }
     };
     let object = object(part).unwrap_or(part);
     let namespace = part.field("request").and_then(|request| request.field("namespace")?.text());
@@ -32,7 +34,10 @@ pub(super) fn findings(lint: &Lint, part: Part<'_>) -> Vec<Finding> {
     let warnings = outcome.warnings.iter().map(|warning| {
         of(Level::Warning, warning.id, warning.field.as_deref().unwrap_or_default(), &warning.text)
     });
-    refusal.into_iter().chain(violations).chain(warnings).collect()
+    Judged {
+        findings: refusal.into_iter().chain(violations).chain(warnings).collect(),
+        left_out: record.map_or(0, |record| record.violations_left_out),
+    }
 }
 
 /// The body to post: a JSON file's own text, which may say more than a value that was made from it.

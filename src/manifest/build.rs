@@ -2,13 +2,12 @@
 
 use super::node::{Child, Content, Node, Span};
 use super::scalar;
-use super::{Comment, Document, Duplicate, SyntaxError};
-use granit_parser::{Event, Options, Parser, ScalarStyle, StrInput, StructureStyle, Tag};
+use super::{Comment, DEPTH_MAX, Document, Duplicate, SyntaxError};
+use crate::text::quoted;
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, StrInput, StructureStyle, Tag};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// How deep lists and mappings may be nested: as deep as the server takes them.
-const DEPTH_MAX: usize = 128;
 /// Most values that aliases may add to a document: where go-yaml begins to refuse.
 const ALIASED_MAX: usize = 400_000;
 
@@ -84,11 +83,23 @@ impl<'t> Builder<'t> {
 
     fn scan_error(&self, error: &granit_parser::ScanError) -> SyntaxError {
         let at = self.chunk.start + error.marker().byte_offset().unwrap_or_default();
-        let mut found = SyntaxError::at(self.text, at, error.info());
+        let found = match error.kind() {
+            ErrorKind::UnknownAnchor => unknown_anchor(self.text, at),
+            ErrorKind::RecursionLimitExceeded => SyntaxError::too_deep(self.text, at),
+            _ => SyntaxError::at(self.text, at, error.info()),
+        };
         let is_tab = self.text.get(..at).is_some_and(|before| before.ends_with('\t'));
-        let spaces = || (is_tab || found.span.of(self.text) == "\t").then(|| "indent with spaces".to_owned());
-        found.help = self.template_help(at).or_else(spaces);
-        found
+        let is_tab = is_tab || found.span.of(self.text) == "\t";
+        let spaces = is_tab.then(|| "indent with spaces".to_owned());
+        let help = self.template_help(at).or(spaces).or(found.help).or_else(|| self.directive_help());
+        SyntaxError { help, ..found }
+    }
+
+    /// kubectl cuts the text at `---`, so that a directive is a document of its own for it, and none that it can read.
+    fn directive_help(&self) -> Option<String> {
+        let line = self.chunk.of(self.text).trim_start().lines().next()?;
+        line.starts_with('%')
+            .then(|| format!("remove {}: kubectl takes no such line", quoted(line.trim_end())))
     }
 
     /// The first document's value.
@@ -156,8 +167,7 @@ impl<'t> Builder<'t> {
     fn bounded(&self, child: Child) -> Result<Child, SyntaxError> {
         if child.node.depth > DEPTH_MAX {
             let place = child.alias.unwrap_or(child.node.span);
-            let message = format!("lists and mappings are nested deeper than {DEPTH_MAX}");
-            return Err(SyntaxError::at(self.text, place.start, message));
+            return Err(SyntaxError::too_deep(self.text, place.start));
         }
         self.check_size(&child).map(|()| child)
     }
@@ -168,7 +178,8 @@ impl<'t> Builder<'t> {
         }
         let place = child.alias.unwrap_or(child.node.span);
         let message = format!("aliases repeat more than {ALIASED_MAX} values");
-        Err(SyntaxError::at(self.text, place.start, message))
+        let help = "kubectl refuses that too: write fewer aliases of what holds aliases itself".to_owned();
+        Err(SyntaxError { help: Some(help), ..SyntaxError::at(self.text, place.start, message) })
     }
 
     fn scalar(
@@ -241,6 +252,22 @@ impl<'t> Builder<'t> {
         let line = self.text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
         line.contains("{{")
             .then(|| "this is a template: lint what is made from it (helm template …)".to_owned())
+    }
+}
+
+/// An alias of nothing is often a text that was meant to begin with `*`.
+fn unknown_anchor(text: &str, at: usize) -> SyntaxError {
+    let rest = text.get(at + 1..).unwrap_or_default();
+    let is_end = |character: char| character.is_whitespace() || ",[]{}".contains(character);
+    let name = rest.split(is_end).next().unwrap_or_default();
+    let span = Span::new(at, at + 1 + name.len());
+    let name = quoted(name).trim_matches('"').to_owned();
+    SyntaxError {
+        span,
+        message: format!("no anchor &{name} stands before this alias in its document"),
+        help: Some(format!(
+            "write &{name} before the value that is meant, or \"*{name}\" in quotes where a text is meant"
+        )),
     }
 }
 

@@ -158,7 +158,8 @@ fn in_brackets<'p>(node: Option<&Node>, inner: &'p str) -> (Cow<'p, str>, &'p st
     if let Some(Content::Object(fields)) = node.map(|node| &node.content) {
         let shown = inner.strip_suffix(']').unwrap_or(inner);
         // Messages show keys escaped.
-        let key = fields.keys().find(|key| *key == shown || escaped(key) == shown);
+        let key = || fields.keys().find(|key| escaped(key) == shown);
+        let key = if fields.contains_key(shown) { None } else { key() };
         return (key.map_or(Cow::Borrowed(shown), |key| Cow::Owned(key.clone())), "");
     }
     let (index, behind) = inner.split_once(']').unwrap_or((inner, ""));

@@ -19,6 +19,9 @@ pub use node::Span;
 
 use node::Child;
 
+/// How deep lists and mappings may be nested: as deep as the server takes them.
+const DEPTH_MAX: usize = 128;
+
 /// What a file holds.
 #[derive(Debug, Default)]
 pub struct File {
@@ -72,6 +75,15 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
+    /// More levels than the server takes.
+    fn too_deep(text: &str, at: usize) -> Self {
+        let message = format!("lists and mappings are nested deeper than {DEPTH_MAX}");
+        Self {
+            help: Some("no Etcd is: look for a bracket too many".to_owned()),
+            ..Self::at(text, at, message)
+        }
+    }
+
     fn new(span: Span, message: &str) -> Self {
         Self { span, message: message.to_owned(), help: None }
     }

@@ -63,8 +63,11 @@ fn json_error(text: &str, error: &serde_json::Error) -> SyntaxError {
     };
     let at = (line_start(error.line()) + error.column().saturating_sub(1)).min(text.len());
     let sentence = error.to_string();
-    let sentence = sentence.rsplit_once(" at line ").map_or(&*sentence, |(sentence, _)| sentence);
-    SyntaxError::at(text, at, sentence.to_owned())
+    match sentence.rsplit_once(" at line ").map_or(&*sentence, |(sentence, _)| sentence) {
+        // serde_json has no kind for it.
+        "recursion limit exceeded" => SyntaxError::too_deep(text, at),
+        sentence => SyntaxError::at(text, at, sentence.to_owned()),
+    }
 }
 
 fn yaml_documents(text: &str, from: usize, chunks: &mut Vec<Chunk>, errors: &mut Vec<SyntaxError>) {

@@ -78,7 +78,12 @@ fn errors_point_at_what_is_wrong() {
     for (text, message, place) in [
         ("a: b: c", "mapping values are not allowed in this context", ":"),
         ("größe: 1\nb: 'x\n", "unclosed quote", "'"),
-        ("a: 1\n---\nb: *x\n", "while parsing node, found unknown anchor", "*"),
+        ("a: 1\n---\nb: *x\n", "no anchor &x stands before this alias in its document", "*x"),
+        (
+            "a: [*.example.com, b]\n",
+            "no anchor &.example.com stands before this alias in its document",
+            "*.example.com",
+        ),
         ("a: &a [*a]", "the anchor's value contains itself", "*a"),
         ("a: .inf", "JSON has no number .inf: write it in quotes if a text is meant", ".inf"),
         ("a: !!int x", "\"x\" can't be read as !!int", "x"),
@@ -90,6 +95,28 @@ fn errors_point_at_what_is_wrong() {
         ("{\"a\": 1 \"b\": 2}", "expected `,` or `}`", "\""),
     ] {
         assert_eq!(error(text), (message.to_owned(), place.to_owned()), "{text:?}");
+    }
+}
+
+/// What a parser says in its own terms is told with what to do.
+#[test]
+fn errors_say_what_to_do() {
+    let json = format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200));
+    let deep = "no Etcd is: look for a bracket too many";
+    for (text, help) in [
+        ("a: *x", "write &x before the value that is meant, or \"*x\" in quotes where a text is meant"),
+        ("%YAML 3.0\n---\na: 1\n", "remove \"%YAML 3.0\": kubectl takes no such line"),
+        ("%YAML 1.2\n---\na: 1\n", "remove \"%YAML 1.2\": kubectl takes no such line"),
+        (json.as_str(), deep),
+        (&"[".repeat(1000), deep),
+        ("a:\n\tb: 1\n", "indent with spaces"),
+    ] {
+        let error = read(text).errors.into_iter().next();
+        assert_eq!(
+            error.as_ref().and_then(|error| error.help.as_deref()),
+            Some(help),
+            "{text:.40}: {error:?}"
+        );
     }
 }
 

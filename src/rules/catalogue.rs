@@ -59,11 +59,13 @@ pub enum Group {
     Object,
     /// Status subresource.
     Status,
+    /// Files and their text: what `lint` says, and no rule.
+    Files,
 }
 
 impl Group {
     /// All of them, in the order in which the documentation has them.
-    pub const ALL: [Self; 4] = [Self::Joining, Self::Life, Self::Object, Self::Status];
+    pub const ALL: [Self; 5] = [Self::Joining, Self::Life, Self::Object, Self::Status, Self::Files];
 
     /// The chapter's title.
     pub const fn title(self) -> &'static str {
@@ -72,6 +74,7 @@ impl Group {
             Self::Life => "Size and life of the cluster",
             Self::Object => "The rest of the object",
             Self::Status => "Status subresource",
+            Self::Files => "Files (lint alone)",
         }
     }
 }

@@ -32,6 +32,16 @@ pub enum Kind {
 }
 
 impl Entry {
+    /// What is said without a rule of the catalogue, of files and their text.
+    pub(crate) fn beside_the_catalogue(
+        id: &'static str,
+        kind: Kind,
+        summary: &'static str,
+        page: &'static str,
+    ) -> Self {
+        Self { id, kind, group: Group::Files, runs: "lint".to_owned(), summary, beyond_crd: None, page }
+    }
+
     /// What explains it.
     pub fn page(&self) -> Page<'static> {
         Page::read(self.page)

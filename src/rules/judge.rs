@@ -111,15 +111,15 @@ fn run(report: &mut Report, mut look: impl FnMut(Check, &mut Report)) {
 fn update(change: &Change<'_>) -> Verdict {
     let (frozen, others) = change_violations(change);
     let found = ratchet(change);
-    let silencing: Vec<&Violation> = frozen.iter().chain(&others).collect();
+    let silencing: Vec<&Violation> = frozen.violations.iter().chain(&others.violations).collect();
     let fresh: Vec<Violation> = found
         .violations
         .into_iter()
-        .filter(|violation| !is_silenced(violation, &frozen, &silencing))
+        .filter(|violation| !is_silenced(violation, &frozen.violations, &silencing))
         .collect();
     Verdict {
-        violations: [frozen, others, fresh].concat(),
-        more_violations: found.more,
+        more_violations: frozen.more + others.more + found.more,
+        violations: [frozen.violations, others.violations, fresh].concat(),
         warnings: new_warnings(change),
         ratcheted: found.kept.iter().map(ratcheted).collect(),
     }
@@ -138,7 +138,7 @@ fn ratchet(change: &Change<'_>) -> Report {
 }
 
 /// Violations of rules that make a value final, and of the other rules about changes.
-fn change_violations(change: &Change<'_>) -> (Vec<Violation>, Vec<Violation>) {
+fn change_violations(change: &Change<'_>) -> (Report, Report) {
     let (mut frozen, mut others) = (Report::default(), Report::default());
     run(&mut frozen, |check, report| {
         if let Check::Frozen(look) = check {
@@ -150,7 +150,7 @@ fn change_violations(change: &Change<'_>) -> (Vec<Violation>, Vec<Violation>) {
             look(change, report);
         }
     });
-    (frozen.violations, others.violations)
+    (frozen, others)
 }
 
 /// Whether a violation is the same mistake as an edit that is refused: of a value that is final, or of the other

@@ -60,6 +60,49 @@ async fn records_are_listed_newest_last_over_all_files() {
     }
 }
 
+/// As `kubectl logs -l` prints the logs of several pods: one behind the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_that_come_one_behind_the_other_are_put_in_order() {
+    let log = log().await;
+    let whole = log.audit(&["list", "--output", "json", "audit.log"]).out;
+    let lines: Vec<&str> = whole.lines().collect();
+    let (odd, even): (Vec<_>, Vec<_>) = lines.iter().enumerate().partition(|(at, _)| at % 2 == 1);
+    let text: Vec<&str> = odd.into_iter().chain(even).map(|(_, line)| *line).collect();
+    assert_ne!(text, lines);
+    fs::write(log.path("piped"), text.join("\n")).unwrap();
+    let piped = |arguments: &[&str]| {
+        let stdin = fs::File::open(log.path("piped")).unwrap();
+        let told = said(log.command(arguments).stdin(stdin).output().unwrap());
+        assert_eq!(told.err, "", "{arguments:?}");
+        told.out
+    };
+    // Times are to the millisecond: of those that are equal, either may be first.
+    let times = |text: &str| -> Vec<String> {
+        let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records.map(|record| record["time"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(times(&piped(&["list", "--output", "json", "-"])), times(&whole));
+    assert_eq!(
+        times(&piped(&["list", "--output", "json", "--limit", "4", "-"])),
+        times(&lines[17..].join("\n"))
+    );
+    let replayed = piped(&["replay", "--output", "json", "-"]);
+    assert_eq!(serde_json::from_str::<Value>(&replayed).unwrap()["summary"]["same"], 21);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn that_no_record_fits_is_said() {
+    let log = log().await;
+    for command in ["list", "replay", "summary"] {
+        let none = log.audit(&[command, "-n", "nowhere", "audit.log"]);
+        let expected =
+            "warning: no record fits: none of the 21 in the log is of those that the flags select\n";
+        assert_eq!((none.status, none.err.as_str()), (0, expected), "{command}");
+        let nothing = log.audit(&[command, "/dev/null"]);
+        assert_eq!(nothing.err, "warning: no record fits: there is none in the log\n", "{command}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_filter_takes_its_part() {
     let log = log().await;
@@ -148,12 +191,20 @@ async fn one_record_is_shown_whole() {
     assert_eq!(record["manifest"]["metadata"]["annotations"]["note"], "<script>alert(1)</script>");
     let several = log.audit(&["show", "0000000", "audit.log"]);
     assert!(
-        several.status == 1 && several.err.contains("several reviews begin with 0000000"),
+        several.status == 1 && several.err.contains("several reviews begin with \"0000000\""),
         "{}",
         several.err
     );
     let none = log.audit(&["show", "nobody", "audit.log"]);
-    assert!(none.status == 1 && none.err.contains("no record's review begins with nobody"), "{}", none.err);
+    assert!(
+        none.status == 1 && none.err.contains("no record's review begins with \"nobody\""),
+        "{}",
+        none.err
+    );
+    let empty = log.audit(&["show", "", "audit.log"]);
+    assert!(empty.status == 2 && empty.err.contains("UID is empty"), "{}", empty.err);
+    let absent = log.audit(&["show", "0000", "absent.log"]);
+    assert!(absent.status == 2 && absent.err.contains("there is no audit log absent.log"), "{}", absent.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -47,6 +47,8 @@ fn the_exit_status_tells_how_bad_it_is() {
         (&["absent.yaml"], 2),
         (&["good.yaml", "broken.yaml", "wrong.yaml"], 2),
         (&["--rule", "replicas-rang", "good.yaml"], 2),
+        (&["--rule", "[ports]", "wrong.yaml"], 0),
+        (&["--rule", "[ports], [replicas-range]", "wrong.yaml"], 1),
         (&["--allowed-images", "", "good.yaml"], 2),
         (&["--allowed-images", ",", "good.yaml"], 2),
         (&["--allowed-images", "quay.io/,", "imaged.yaml"], 1),
@@ -78,6 +80,101 @@ fn what_cant_be_read_doesnt_stop_the_others() {
     for text in expected {
         assert!(run.out.contains(text), "{text}: {}", run.out);
     }
+}
+
+/// What is green where there was nothing to look at says nothing in a CI job.
+#[test]
+fn nothing_to_lint_is_an_error() {
+    let folder = folder();
+    write(folder.path(), "empty/.git/a.yaml", etcd("a", "3"));
+    write(folder.path(), "empty/README.md", "# nothing\n");
+    write(folder.path(), "full/a.yaml", etcd("a", "-1"));
+    let nothing = "error[unreadable]: holds no .yaml, .yml or .json file: nothing to lint\n--> empty\n";
+    let run = lint(folder.path(), &["empty"], "");
+    assert!(run.status == 2 && run.out.starts_with(nothing), "{run:?}");
+    let run = lint(folder.path(), &["empty", "full"], "");
+    assert!(run.status == 2 && run.out.contains(nothing), "{run:?}");
+    assert!(run.out.contains("error[replicas-range]"), "the rest is judged: {run:?}");
+    for stdin in ["", " \n\n"] {
+        let run = lint(folder.path(), &["-"], stdin);
+        assert_eq!(run.status, 2);
+        assert!(run.out.starts_with("error[unreadable]: is empty: nothing to lint"), "{run:?}");
+    }
+    // Nothing but comments is a template's answer to a condition, and not nothing.
+    assert_eq!(lint(folder.path(), &["-"], "# disabled\n").status, 0);
+}
+
+#[test]
+fn links_that_lead_nowhere_or_in_circles_are_named_with_what_to_do() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    write(folder.path(), "in/good.yaml", etcd("a", "3"));
+    symlink("gone.yaml", folder.path().join("in/link.yaml")).expect("a link");
+    symlink(".", folder.path().join("in/up")).expect("a link");
+    let run = lint(folder.path(), &["in"], "");
+    assert_eq!(run.status, 2);
+    for said in [
+        "error[unreadable]: is a link to gone.yaml, which isn't there: mend it, or remove it\n--> in/link.yaml\n",
+        "error[unreadable]: leads back to in, which holds it: remove the link, or name what is to be linted\n--> in/up\n",
+    ] {
+        assert!(run.out.contains(said), "{said}: {}", run.out);
+    }
+    let run = lint(folder.path(), &["in/link.yaml"], "");
+    assert!(run.status == 2 && run.out.contains("is a link to gone.yaml, which isn't there"), "{run:?}");
+}
+
+#[test]
+fn an_unknown_id_is_told_with_its_flag_and_the_nearest() {
+    let folder = folder();
+    for (arguments, said) in [
+        (["--rule", "prts"], "--rule: no rule or warning is called \"prts\"; did you mean ports?"),
+        (
+            ["--skip", "ports,[sintax]"],
+            "--skip: no rule or warning is called \"sintax\"; did you mean syntax?",
+        ),
+    ] {
+        let run = lint(folder.path(), &[&arguments[..], &["-"]].concat(), "");
+        assert!(run.status == 2 && run.err.contains(said), "{run:?}");
+    }
+}
+
+/// A megabyte in one line, and more violations than anybody keeps.
+#[test]
+fn thousands_of_findings_in_one_line_are_told_briefly() {
+    let labels: Vec<String> = (0..2100).map(|number| format!("\"k{number}\":\"no label\"")).collect();
+    let text = format!(
+        "{{\"apiVersion\":\"druid.gardener.cloud/v1alpha1\",\"kind\":\"Etcd\",\"metadata\":{{\"name\":\"a\",\"annotations\":\
+         {{\"note\":\"{}\"}}}},\"spec\":{{\"replicas\":3,\"etcd\":{{}},\"backup\":{{}},\"labels\":{{{}}}}}}}",
+        "ä".repeat(500_000),
+        labels.join(",")
+    );
+    let folder = folder();
+    write(folder.path(), "a.json", &text);
+    let run = lint(folder.path(), &["a.json"], "");
+    assert_eq!((run.status, run.out.matches("error[labels]").count()), (1, 2000));
+    assert!(run.out.len() < 2000 * 1500, "{} bytes", run.out.len());
+    assert!(run.out.contains("error[left-out]: 100 more violations of this object are not shown\n"));
+    let last = "2001 errors: 1 Etcd in 1 file; 100 more violations not shown\n";
+    assert!(run.out.ends_with(last), "{}", run.out.lines().last().unwrap_or_default());
+    let before = &text[..text.find("\"no label\"").expect("a label")];
+    let place = format!("--> a.json:1:{}\n", before.chars().count() + 1);
+    assert!(run.out.contains(&place), "{place}");
+    for (format, said) in [
+        ("json", "\"leftOut\": 100"),
+        (
+            "sarif",
+            "\"100 more violations of this object are not shown. Help: mend those that are, and lint again\"",
+        ),
+        (
+            "github",
+            "title=left-out::100 more violations of this object are not shown%0Ahelp: mend those that are",
+        ),
+    ] {
+        let run = lint(folder.path(), &["--format", format, "a.json"], "");
+        assert!(run.out.contains(said) && run.out.len() < 2000 * 1500, "{format}: {} bytes", run.out.len());
+    }
+    let run = lint(folder.path(), &["--rule", "ports", "--skip", "left-out", "a.json"], "");
+    assert!(run.status == 1 && run.out.contains("error[left-out]"), "some may be of any rule: {run:?}");
 }
 
 #[test]
@@ -160,6 +257,8 @@ fn against_a_revision_each_file_is_an_update_of_itself() {
     );
     for (arguments, said) in [
         (&["--against", "nowhere", "."][..], "--against nowhere: Git knows no such commit in "),
+        (&["--against", "nowhere", "."], "actions/checkout: fetch-depth: 0"),
+        (&["--against", "", "."], "--against names no revision: write one, such as origin/main"),
         (&["--against", "--help", "."], "--against"),
         (&["--against", "HEAD", "-"], "--against compares files, and standard input is none: use --old"),
     ] {

@@ -82,7 +82,7 @@ fn check(violation: &Violation, written: &Written) {
     let before = &written.text[..value.start];
     let line = 1 + before.matches('\n').count();
     let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
-    let shown = render(&report.source, error, Style::Plain);
+    let shown = render(&report.source, error, Style::PLAIN);
     assert!(shown.contains(&format!("--> x.yaml:{line}:{column}\n")), "{line}:{column} in\n{shown}");
 }
 

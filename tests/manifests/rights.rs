@@ -1,8 +1,9 @@
 //! What the server may do in the cluster: exactly what it does.
 
-use super::yaml::{NAME, help, list, object, objects, text, texts};
+use super::yaml::{NAME, help, list, object, objects, path, text, texts};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs;
 
 /// A verb on a resource: where it holds, group, resource, name (or any), verb.
 type Right = (String, String, String, Option<String>, String);
@@ -57,6 +58,32 @@ fn expected(rows: &[Row]) -> BTreeSet<Right> {
             .collect::<Vec<_>>()
     };
     rows.iter().flat_map(of).collect()
+}
+
+/// How the documentation calls a resource.
+fn called(resource: &str) -> &str {
+    if resource.ends_with("webhookconfigurations") {
+        return "registrations";
+    }
+    resource.rsplit('/').next().unwrap_or(resource).trim_end_matches('s')
+}
+
+/// Each right stands in a row of the page on security, with its verb and the name that it is limited to.
+#[test]
+fn every_right_is_explained() {
+    let page = fs::read_to_string(path("docs/security.md")).expect("a page").to_lowercase();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).collect();
+    let mut looked_for = 0;
+    for file in ["base/identity.yaml", "base/certificates.yaml", "standalone/loop.yaml"] {
+        for (_, _, resource, name, verb) in rights(file) {
+            let name = name.map(|name| format!("`{name}`")).unwrap_or_default();
+            let explains =
+                |row: &str| [called(&resource), &verb, &name].iter().all(|word| row.contains(word));
+            assert!(rows.iter().any(|row| explains(row)), "{file}: {verb} {resource} {name}");
+            looked_for += 1;
+        }
+    }
+    assert!(looked_for > 50, "{looked_for}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn flags_that_contradict_each_other_end_with_2_and_a_remedy() {
         (&["--audit-max-size", "much"], &["100Mi"]),
         (&["--listen", "127.0.0.1:8080"], &["127.0.0.1:8080", "two ports"]),
         (&["--listen", "[::]:8080"], &["two ports"]),
-        (&["--listen", "here"], &["--listen"]),
+        (&["--listen", "localhost:9443"], &["--listen", "such as 127.0.0.1:9443", "names aren't looked up"]),
         (&["--drain-time", "10"], &["10s"]),
         (&["--max-concurrent", "0"], &["1 to"]),
         (&["--tls-min-version", "1.1"], &["1.2", "1.3"]),
@@ -82,6 +82,46 @@ fn variables_stand_for_flags_and_empty_ones_for_nothing() {
     assert_eq!((status, said.contains("--tls-key")), (Some(2), true), "{said}");
     let (status, said) = run("");
     assert_eq!((status, said.contains("two ports")), (Some(2), true), "{said}");
+}
+
+#[test]
+fn a_wrong_value_is_told_with_the_variable_that_it_came_by() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], variable: &str, value: &str| {
+        let output = command(directory.path()).args(arguments).env(variable, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (variable, value) in [
+        ("ETCD_WARDEN_LISTEN", "localhost:9443"),
+        ("ETCD_WARDEN_AUDIT", "some"),
+        ("ETCD_WARDEN_CONTROLLER", "si"),
+    ] {
+        let said = run(&["serve"], variable, value);
+        assert!(said.contains(&format!("tip: the value is that of the variable {variable}\n")), "{said}");
+    }
+    let said = run(&["serve", "--listen", "here"], "ETCD_WARDEN_LISTEN", "127.0.0.1:0");
+    assert!(!said.contains("ETCD_WARDEN_LISTEN"), "{said}");
+}
+
+/// A Deployment whose variable is mistyped starts all the same, and says so.
+#[test]
+fn a_variable_that_no_flag_has_is_warned_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = command(directory.path());
+    // It ends by itself, once the variables have been looked at.
+    command.args(with_free_ports(&["--tls-cert", "no.crt", "--tls-key", "no.key", "--log-format", "text"]));
+    command.env("ETCD_WARDEN_ENFORCMENT", "warn").env("ETCD_WARDEN_EMPTIED", "");
+    command.env("ETCD_WARDEN_SERVICE_HOST", "10.0.0.1").env("ETCD_WARDEN_PORT", "tcp://10.0.0.1:443");
+    let said = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    let warnings: Vec<&str> =
+        said.lines().filter(|line| line.contains("no flag has this variable")).collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(
+        warnings[0].contains("ETCD_WARDEN_ENFORCMENT")
+            && warnings[0].contains("meant=ETCD_WARDEN_ENFORCEMENT"),
+        "{said}"
+    );
 }
 
 #[test]

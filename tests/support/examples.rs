@@ -8,6 +8,8 @@
 
 use etcd_warden::admission::{Audited, Policy, review as ask};
 use etcd_warden::audit::Stage;
+use etcd_warden::diagnostics::{Finding, Level, Source};
+use etcd_warden::lint::{Lint, Stored};
 use etcd_warden::rules::{Entry, Kind, Page, Section, Settings};
 use serde_json::{Value, json};
 
@@ -58,8 +60,32 @@ impl Answer {
     }
 }
 
+/// What `lint` says of a file.
+fn linted(text: &str) -> Answer {
+    let linted = Lint::default().text(Source::new("etcd.yaml", text), &Stored::default());
+    let report = &linted.report;
+    let of = |level| report.findings.iter().filter(move |finding| finding.level == level);
+    let line = |finding: &Finding| {
+        let start = report.source.position(finding.place.expect("a place").span.start);
+        let help = finding.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("etcd.yaml:{}:{}: {}{help} [{}]", start.line, start.column, finding.message, finding.rule)
+    };
+    let mut rules: Vec<String> = of(Level::Error).map(|finding| finding.rule.clone()).collect();
+    rules.sort();
+    rules.dedup();
+    Answer {
+        allowed: rules.is_empty(),
+        rules,
+        violations: of(Level::Error).map(line).collect(),
+        warnings: of(Level::Warning).map(line).collect(),
+    }
+}
+
 /// The answer to the example of a section; where it stores nothing itself, what the page's example stores is there.
 pub(crate) fn answer(page: &Page<'_>, section: &Section<'_>) -> Answer {
+    if let Some((_, file)) = section.code("lint") {
+        return linted(file);
+    }
     let stored = section.code("stored").or_else(|| page.section("Example")?.code("stored"));
     let stored = merged(&base(), stored.map_or("", |(_, text)| text));
     for kind in ["create", "update", "status", "delete"] {

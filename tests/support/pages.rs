@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use etcd_warden::etcd::crd::Enforcement;
-use etcd_warden::rules::{Block, Entry, Kind, Page, entries, ids};
+use etcd_warden::lint::entries;
+use etcd_warden::rules::{Block, Entry, Group, Kind, Page};
 
 use super::examples::{answer, base};
 use super::generated::{blesses, check_part, path};
@@ -12,8 +13,8 @@ use super::generated::{blesses, check_part, path};
 const SECTIONS: [&str; 6] = ["Why", "Without it", "Since", "Example", "Mended", "Related"];
 /// What stands there that is no rule.
 const OTHER_PAGES: [&str; 1] = ["crd"];
-/// Warnings that a small manifest can't show.
-const WITHOUT_EXAMPLE: [&str; 2] = ["not-judged", "more-warnings"];
+/// What a small manifest can't show.
+const WITHOUT_EXAMPLE: [&str; 4] = ["not-judged", "more-warnings", "unreadable", "left-out"];
 /// Warnings of what a deletion does: there is nothing to mend.
 const WITHOUT_MEND: [&str; 2] = ["leaving", "deleted-mid-join"];
 
@@ -26,8 +27,20 @@ fn text(id: &str) -> String {
     fs::read_to_string(path(&file(id))).unwrap()
 }
 
+fn ids() -> impl Iterator<Item = &'static str> {
+    entries().map(|entry| entry.id)
+}
+
 /// What the tables know of it.
 fn facts(entry: &Entry) -> String {
+    if entry.group == Group::Files {
+        let level = match entry.kind {
+            Kind::Rule => "an error",
+            Kind::Warning => "a warning",
+        };
+        let (summary, group) = (entry.summary, entry.group.title());
+        return format!("{summary}\n\n- Chapter: {group}\n- Told by `etcd-warden lint` alone, as {level}\n");
+    }
     let on = match entry.kind {
         Kind::Rule => "Refuses on",
         Kind::Warning => "Warns on",

@@ -5,11 +5,12 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::audit::{Before, Decision, Object, Stage, User};
+use crate::text::quoted;
 
 /// A record without its manifest, which is most of its length and seldom asked for: see [`Evidence`]. Fields that
 /// this release doesn't know are passed over, and those that only some records have may be missing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "a record, which is an object")]
 pub struct Entry {
     /// When the answer was ready.
     pub time: Time,
@@ -57,6 +58,7 @@ pub struct Entry {
 
 /// One violation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(expecting = "a violation, which is an object")]
 pub struct Found {
     /// The rule's id, perhaps of a rule that this release no longer has.
     pub rule: String,
@@ -92,7 +94,13 @@ pub struct Evidence {
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let at = text.parse().map_err(|_| serde::de::Error::custom("its time is not RFC 3339"))?;
+        let no_time = |_| {
+            let (shown, last) = (quoted(&text), Timestamp::MAX);
+            <D::Error as serde::de::Error>::custom(format!(
+                "its time {shown} isn't RFC 3339, up to {last:.0}"
+            ))
+        };
+        let at = text.parse().map_err(no_time)?;
         Ok(Self { text, at })
     }
 }

@@ -12,6 +12,10 @@ use super::lines::Line;
 /// Longest part of a parser's words that is shown: it quotes what it read.
 const SHOWN_MAX: usize = 160;
 
+/// What some programs put before a text: a byte order mark. It may stand at the beginning of each file of several that
+/// come one behind the other.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A record, with the line that it was read from.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -65,11 +69,16 @@ impl Recorded {
     /// The record in a line; nothing where the line is blank, or one of the server's own log, which a container's log
     /// collector mixes in.
     pub fn read(line: Line) -> Result<Option<Self>, Why> {
-        let line = match line {
+        let mut line = match line {
             Line::TooLong(bytes) => return Err(Why::TooLong(bytes)),
-            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Ok(None),
             Line::Whole(line) => line,
         };
+        if line.starts_with(MARK) {
+            line.drain(..MARK.len());
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
+        }
         match serde_json::from_slice(&line) {
             Ok(entry) => Ok(Some(Self { entry, line })),
             Err(error) if error.is_data() && LogLine::is(&line) => Ok(None),
@@ -80,6 +89,11 @@ impl Recorded {
     /// The record as it stands in the log, without its newline.
     pub fn line(&self) -> &[u8] {
         &self.line
+    }
+
+    /// Gives back memory that it doesn't need, for whoever holds many.
+    pub(super) fn shrink(&mut self) {
+        self.line.shrink_to_fit();
     }
 
     /// What was judged. Where that can't be read, there is nothing of it.
@@ -146,7 +160,20 @@ pub(in crate::audit) mod tests {
         assert_eq!(why_of(r#"{"level":"INFO"}"#), "not a record: missing field `time`, at byte 16");
         let odd = whole.replace("rejected", "\\u001b[31m");
         assert!(why_of(&odd).contains("unknown variant `\\u{1b}[31m`"), "{}", why_of(&odd));
-        assert!(why_of(&whole.replace("2026-", "x")).contains("its time is not RFC 3339"));
+        let later = why_of(&whole.replace("2026-", "+10000-"));
+        assert!(later.starts_with("not a record: its time \"+10000-"), "{later}");
+        assert!(later.contains("isn't RFC 3339, up to 9999-12-30T22:00:00Z"), "{later}");
+        for (text, said) in [
+            (
+                "1",
+                "not a record: invalid type: integer `1`, expected a record, which is an object, at byte 1",
+            ),
+            ("[]", "not a record: invalid length 0, expected a record, which is an object"),
+        ] {
+            assert!(why_of(text).starts_with(said), "{}", why_of(text));
+        }
+        let odd = whole.replace("\"user\":{", "\"user\":1,\"x\":{");
+        assert!(why_of(&odd).contains("expected an object with name and groups"), "{}", why_of(&odd));
         let long = Recorded::read(Line::TooLong(9)).unwrap_err();
         assert_eq!(long.to_string(), "9 bytes long, which no record is");
     }
@@ -163,6 +190,14 @@ pub(in crate::audit) mod tests {
     fn a_log_line_of_another_program_is_foreign() {
         let other = r#"{"timestamp":"2026-11-29T16:00:00Z","level":"INFO","target":"kube::client"}"#;
         assert!(why_of(other).starts_with("not a record"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_record() {
+        let whole = recorded(|_| {}).line().to_vec();
+        let marked = [MARK, &whole].concat();
+        assert_eq!(Recorded::read(Line::Whole(marked)).unwrap().unwrap().line(), whole);
+        assert!(Recorded::read(Line::Whole(MARK.to_vec())).unwrap().is_none());
     }
 
     #[test]

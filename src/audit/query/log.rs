@@ -19,7 +19,10 @@ pub type Item = Result<Recorded, Skipped>;
 /// Why a log can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// Nothing is there, or nothing that may be read.
+    /// Nothing is there.
+    #[error("there is no audit log {path}: name the file that the server's --audit-log names, or - for standard input", path = .0.display())]
+    Missing(PathBuf),
+    /// What is there may not be read, or can't be.
     #[error("can't read the audit log {path}: {cause}", path = .path.display())]
     Unreadable {
         /// The file.
@@ -105,10 +108,17 @@ impl Log {
                 let file = Arc::new(File::open(path).map_err(unreadable)?);
                 log.current = Some(Reading::new(path.display().to_string(), Input::File(file), None));
             }
-            _ => log.waiting = series::open(path).map_err(unreadable)?.into(),
+            _ => {
+                let found = series::open(path).or_else(|error| match error.kind() {
+                    // Nor is its folder.
+                    io::ErrorKind::NotFound => Ok(Vec::new()),
+                    _ => Err(unreadable(error)),
+                });
+                log.waiting = found?.into();
+            }
         }
         if log.current.is_none() && log.waiting.is_empty() {
-            return Err(unreadable(io::ErrorKind::NotFound.into()));
+            return Err(LogError::Missing(path.to_owned()));
         }
         log.known = log.waiting.iter().map(|opened| opened.id).collect();
         Ok(log)
@@ -286,7 +296,9 @@ mod tests {
     fn what_is_not_there_or_a_folder_is_named() {
         let (directory, path) = in_directory();
         let error = Log::open(&path).unwrap_err().to_string();
-        assert!(error.contains("audit.log: entity not found"), "{error}");
+        assert!(error.starts_with("there is no audit log ") && error.contains("audit.log: name"), "{error}");
+        let error = Log::open(&directory.path().join("no-folder/audit.log")).unwrap_err().to_string();
+        assert!(error.starts_with("there is no audit log "), "{error}");
         let error = Log::open(directory.path()).unwrap_err().to_string();
         assert!(error.contains("is a folder: name the audit log in it"), "{error}");
     }

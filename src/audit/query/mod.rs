@@ -11,6 +11,7 @@
 //! | `filter` | which records are wanted |
 //! | `moment` | moments as a person writes them |
 //! | `newest` | the newest of many |
+//! | `window` | all by time, as far as bounded memory allows |
 //! | `tally`, `timeline` | counts by name and over time, in bounded memory |
 //! | `summary` | what many records say together |
 //!
@@ -31,6 +32,7 @@ mod series;
 mod summary;
 mod tally;
 mod timeline;
+mod window;
 
 pub use entry::{Entry, Evidence, Found, Time};
 pub use filter::{Filter, Pattern};
@@ -43,3 +45,4 @@ pub use newest::Newest;
 pub use summary::{Summary, Told};
 pub use tally::{Row, Tally};
 pub use timeline::{Span, Timeline, UNITS};
+pub use window::Window;

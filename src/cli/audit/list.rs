@@ -9,17 +9,15 @@ use clap::ValueEnum;
 use crate::audit::Stage;
 use crate::audit::query::{Entry, Newest, Recorded};
 use crate::cli::Failure;
+use crate::cli::output::{terminal_width, written};
 
-use super::OUTPUT;
-use super::select::{Logs, Reader, Selection, warn};
-use super::table::{Column, Row, Table, terminal_width};
-use super::{written, yaml};
+use super::columns::{Cells, OBJECT, OPERATION, REVIEW, RULES, TIME, USER};
+use super::select::{Logs, Reader, Selection};
+use super::table::{Column, Row, Table};
+use super::{OUTPUT, yaml};
 
 /// How often a log that is followed is looked at; `--help` says it.
 const POLL: Duration = Duration::from_millis(500);
-
-/// Characters of a uid that a table shows: enough for `show` to find it by.
-pub(super) const SHORT_UID: usize = 8;
 
 /// The flags of `audit list`.
 #[derive(Debug, clap::Args)]
@@ -62,34 +60,46 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     filter.decisions = args.selection.decisions(&[]);
     let mut reader = args.logs.open(filter, args.follow)?;
     let mut printer = Printer::new(args.output);
-    let mut count = print_all(&mut reader, &mut printer, args.limit)?;
+    match args.limit {
+        Some(limit) => print_newest(&mut reader, &mut printer, limit)?,
+        None if args.follow => print_as_they_come(&mut reader, &mut printer)?,
+        None => print_all(&mut reader, &mut printer)?,
+    }
     while args.follow && !reader.is_over() {
         thread::sleep(POLL);
-        count += print_all(&mut reader, &mut printer, None)?;
+        print_as_they_come(&mut reader, &mut printer)?;
     }
     reader.finish();
-    if count == 0 {
-        warn("no record fits");
-    }
+    reader.warn_of_nothing();
     Ok(())
 }
 
-/// Prints what there is now; with a limit, the newest of it. How many that are.
-fn print_all(reader: &mut Reader, printer: &mut Printer, limit: Option<usize>) -> Result<u64, Failure> {
-    let mut count = 0;
-    let mut newest = limit.map(|limit| Newest::new(limit, usize::MAX));
-    while let Some(recorded) = reader.next_record()? {
-        count += 1;
-        match &mut newest {
-            Some(newest) => newest.add(recorded),
-            None => written(printer.print(&recorded)?)?,
-        }
+/// Prints what there is now, by time.
+fn print_all(reader: &mut Reader, printer: &mut Printer) -> Result<(), Failure> {
+    while let Some(recorded) = reader.next_by_time()? {
+        written(printer.print(&recorded)?)?;
     }
-    for recorded in newest.iter().flat_map(Newest::kept) {
+    written(printer.settle())
+}
+
+/// Prints what there is now without waiting for more.
+fn print_as_they_come(reader: &mut Reader, printer: &mut Printer) -> Result<(), Failure> {
+    while let Some(recorded) = reader.next_record()? {
+        written(printer.print(&recorded)?)?;
+    }
+    written(printer.settle())
+}
+
+/// Prints the newest of what there is now.
+fn print_newest(reader: &mut Reader, printer: &mut Printer, limit: usize) -> Result<(), Failure> {
+    let mut newest = Newest::new(limit, usize::MAX);
+    while let Some(recorded) = reader.next_record()? {
+        newest.add(recorded);
+    }
+    for recorded in newest.kept() {
         written(printer.print(recorded)?)?;
     }
-    written(printer.settle())?;
-    Ok(count)
+    written(printer.settle())
 }
 
 type Out = BufWriter<StdoutLock<'static>>;
@@ -101,28 +111,20 @@ enum Printer {
     Yaml(Out),
 }
 
-const TABLE: &[Column] = &[
-    Column { heading: "TIME", most: 32 },
-    Column { heading: "REVIEW", most: SHORT_UID },
-    Column { heading: "DECISION", most: 8 },
-    Column { heading: "OPERATION", most: 16 },
-    Column { heading: "NAMESPACE/NAME", most: 40 },
-    Column { heading: "USER", most: 40 },
-    Column { heading: "RULES", most: 0 },
-];
+const TABLE: &[Column] = &[TIME, REVIEW, Column::new("DECISION", 8), OPERATION, OBJECT, USER, RULES];
 
 const WIDE: &[Column] = &[
-    Column { heading: "TIME", most: usize::MAX },
-    Column { heading: "REVIEW", most: usize::MAX },
-    Column { heading: "STAGE", most: usize::MAX },
-    Column { heading: "DECISION", most: usize::MAX },
-    Column { heading: "CODE", most: usize::MAX },
-    Column { heading: "OPERATION", most: usize::MAX },
-    Column { heading: "DRY-RUN", most: usize::MAX },
-    Column { heading: "NAMESPACE/NAME", most: usize::MAX },
-    Column { heading: "USER", most: usize::MAX },
-    Column { heading: "DURATION", most: usize::MAX },
-    Column { heading: "RULES", most: 0 },
+    TIME,
+    REVIEW.whole(),
+    Column::new("STAGE", 0).whole(),
+    Column::new("DECISION", 0).whole(),
+    Column::new("CODE", 0).whole(),
+    OPERATION.whole(),
+    Column::new("DRY-RUN", 0).whole(),
+    OBJECT.whole(),
+    USER.whole(),
+    Column::new("DURATION", 0).whole(),
+    RULES,
 ];
 
 impl Printer {
@@ -165,23 +167,9 @@ pub(super) fn document(recorded: &Recorded) -> Result<String, Failure> {
 }
 
 fn short(entry: &Entry) -> Row {
-    let cells = vec![
-        entry.time.to_the_second(),
-        entry.uid.chars().take(SHORT_UID).collect(),
-        entry.decision.word().to_owned(),
-        entry.operation(),
-        entry.object(),
-        user(&entry.user.name),
-    ];
-    Row { cells, words: rules(entry) }
-}
-
-/// A user as a column has room for: of a service account, namespace and name are what tells it from others.
-pub(super) fn user(name: &str) -> String {
-    match name.strip_prefix("system:serviceaccount:") {
-        Some(account) => format!("…:{account}"),
-        None => name.to_owned(),
-    }
+    let Cells { time, review, operation, object, user } = Cells::of(entry);
+    let decision = entry.decision.word().to_owned();
+    Row { cells: vec![time, review, decision, operation, object, user], words: rules(entry) }
 }
 
 fn long(entry: &Entry) -> Row {

@@ -1,5 +1,6 @@
 //! `audit`: what the server's log says.
 
+mod columns;
 mod list;
 mod replay;
 mod report;
@@ -7,8 +8,6 @@ mod select;
 mod show;
 mod summary;
 mod table;
-
-use std::io;
 
 use clap::Subcommand;
 
@@ -51,14 +50,6 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         Command::Report(args) => report::run(&args),
         Command::Replay(args) => replay::run(args),
     }
-}
-
-/// What became of a write. Where the reader is gone (`| head`), nothing is left to do or to say.
-fn written<T>(result: io::Result<T>) -> Result<T, Failure> {
-    result.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::Told(0),
-        _ => Failure::Failed(format!("can't write to standard output: {error}")),
-    })
 }
 
 /// A record or a document as YAML.

@@ -11,13 +11,13 @@ use crate::admission::{Missing, Replayed, decided, replay};
 use crate::audit::Decision;
 use crate::audit::query::{Entry, Recorded};
 use crate::cli::Failure;
+use crate::cli::output::{terminal_width, written};
 use crate::cli::rules::RulesArgs;
 
 use super::OUTPUT;
-use super::list::{SHORT_UID, user};
+use super::columns::{Cells, OBJECT, OPERATION, REVIEW, RULES, TIME, USER};
 use super::select::{Logs, Selection};
-use super::table::{Column, Row, Table, terminal_width};
-use super::written;
+use super::table::{Column, Row, Table};
 
 /// Decisions of `/validate`: they are final. What `/mutate` found comes before it once more.
 const JUDGED: [Decision; 3] = [Decision::Rejected, Decision::Warned, Decision::Allowed];
@@ -83,9 +83,9 @@ struct Counts {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Difference<'e> {
-    time: &'e str,
     #[serde(skip)]
-    to_the_second: String,
+    entry: &'e Entry,
+    time: &'e str,
     uid: &'e str,
     operation: String,
     namespace: &'e str,
@@ -107,13 +107,14 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let settings = args.rules.settings(None);
     let (mut counts, mut printer) = (Counts::default(), Printer::new(args.output));
     written(printer.begin())?;
-    while let Some(recorded) = reader.next_record()? {
+    while let Some(recorded) = reader.next_by_time()? {
         let now = replay(&recorded.entry, recorded.evidence(), &settings);
         if let Some(difference) = counts.add(&recorded, now) {
             written(printer.print(&difference))?;
         }
     }
     reader.finish();
+    reader.warn_of_nothing();
     written(printer.end(&counts))?;
     if counts.now_accepted + counts.now_refused > 0 { Err(Failure::Told(1)) } else { Ok(()) }
 }
@@ -170,8 +171,8 @@ impl<'e> Difference<'e> {
             some.iter().filter(|rule| !others.contains(rule)).cloned().collect()
         };
         Self {
+            entry,
             time: &entry.time.text,
-            to_the_second: entry.time.to_the_second(),
             uid: &entry.uid,
             operation: entry.operation(),
             namespace: &entry.object.namespace,
@@ -189,12 +190,13 @@ impl<'e> Difference<'e> {
             Change::NowRefused => "refused",
             Change::OtherRules => "other rules",
         };
-        let object = format!("{}/{}", self.namespace, self.name);
-        let uid: String = self.uid.chars().take(SHORT_UID).collect();
-        let cells = [&self.to_the_second, &uid, &self.operation, &object, &user(self.user), change];
+        let Cells { time, review, operation, object, user } = Cells::of(self.entry);
         let gone = self.gone.iter().map(|rule| format!("-{rule}"));
         let new = self.new.iter().map(|rule| format!("+{rule}"));
-        Row { cells: cells.map(str::to_owned).to_vec(), words: gone.chain(new).collect() }
+        Row {
+            cells: vec![time, review, operation, object, user, change.to_owned()],
+            words: gone.chain(new).collect(),
+        }
     }
 }
 
@@ -205,15 +207,7 @@ enum Printer {
     Json { out: Out, is_first: bool },
 }
 
-const COLUMNS: &[Column] = &[
-    Column { heading: "TIME", most: 24 },
-    Column { heading: "REVIEW", most: SHORT_UID },
-    Column { heading: "OPERATION", most: 16 },
-    Column { heading: "NAMESPACE/NAME", most: 40 },
-    Column { heading: "USER", most: 40 },
-    Column { heading: "NOW", most: 11 },
-    Column { heading: "RULES", most: 0 },
-];
+const COLUMNS: &[Column] = &[TIME, REVIEW, OPERATION, OBJECT, USER, Column::new("NOW", 11), RULES];
 
 impl Printer {
     fn new(output: Output) -> Self {

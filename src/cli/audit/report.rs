@@ -10,13 +10,13 @@ use jiff::Timestamp;
 
 use crate::audit::query::{Newest, Summary};
 use crate::audit::report::{Report, page};
+use crate::cli::output::written;
 use crate::cli::{Failure, VERSION};
 use crate::rules::RULES;
 
 use super::OUTPUT;
 use super::select::{Logs, Selection};
 use super::summary::COUNTED;
-use super::written;
 
 /// Most bytes of records that are held, whatever the limit: they are in memory until the page is written.
 const BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -60,6 +60,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             newest.add(recorded);
         }
     }
+    reader.warn_of_nothing();
     let command =
         format!("etcd-warden audit list {} {}", args.selection.flags(&decisions), args.logs.in_shell());
     let report = Report {

@@ -7,10 +7,9 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 
 use crate::audit::Decision;
-use crate::audit::query::{Filter, Log, LogError, Merged, Pattern, Recorded, Skipped, moment};
+use crate::audit::query::{Filter, Log, LogError, Merged, Pattern, Recorded, Skipped, Window, moment};
 use crate::cli::Failure;
-use crate::rules;
-use crate::text::escaped;
+use crate::lint::{UnknownId, find, without_brackets};
 
 /// The chapter of the help.
 const WHICH: &str = "Which records";
@@ -78,7 +77,7 @@ impl From<Decided> for Decision {
 fn time(text: &str) -> Result<Timestamp, String> {
     moment(text, Timestamp::now()).ok_or_else(|| {
         "write how long ago (90s, 2h, 7d), or a time (2026-11-29T16:00:00Z, 2026-11-29T16:00 or 2026-11-29, which are \
-         UTC)"
+         UTC; up to 9999-12-30)"
             .to_owned()
     })
 }
@@ -102,11 +101,8 @@ impl Selection {
                 "--since {since} is not before --until {until}: no record can be both, exchange them"
             )));
         }
-        for rule in self.rule.iter().filter(|rule| is_unknown(rule)) {
-            warn(&format!(
-                "--rule {} is no rule of this release: only records of another one can have it",
-                escaped(rule)
-            ));
+        for unknown in self.rule.iter().filter_map(|rule| unknown(rule)) {
+            warn(&format!("--rule: {unknown}; only records of another release can have it"));
         }
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::from(text.as_str())).collect();
         Ok(Filter {
@@ -116,7 +112,7 @@ impl Selection {
             namespaces: patterns(&self.namespace),
             names: patterns(&self.name),
             users: patterns(&self.user),
-            rules: patterns(&self.rule),
+            rules: self.rule.iter().map(|rule| Pattern::from(without_brackets(rule))).collect(),
             uids: self.uid.clone(),
         })
     }
@@ -161,8 +157,8 @@ impl Selection {
 }
 
 /// A log may hold rules of another release, but most such words are mistyped.
-fn is_unknown(rule: &str) -> bool {
-    !rule.contains('*') && rules::ids().all(|id| id != rule)
+fn unknown(rule: &str) -> Option<UnknownId> {
+    if rule.contains('*') { None } else { find(rule).err() }
 }
 
 /// A word that a shell hands on as it is.
@@ -194,7 +190,7 @@ impl Logs {
         let logs = self.logs.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>();
         let logs = each_once(logs.map_err(|error| unreadable(&error))?);
         let logs = logs.into_iter().map(|log| if follow { log.follow() } else { log });
-        Ok(Reader { merged: Merged::new(logs.collect()), filter, skipped: 0 })
+        Ok(Reader::new(Merged::new(logs.collect()), filter))
     }
 }
 
@@ -219,10 +215,18 @@ fn unreadable(error: &LogError) -> Failure {
 pub(super) struct Reader {
     merged: Merged,
     filter: Filter,
+    window: Window,
     skipped: u64,
+    /// Records that were read, and those of them that are wanted.
+    read: u64,
+    wanted: u64,
 }
 
 impl Reader {
+    fn new(merged: Merged, filter: Filter) -> Self {
+        Self { merged, filter, window: Window::default(), skipped: 0, read: 0, wanted: 0 }
+    }
+
     /// Whether a name leads to one of the files that are read.
     pub(super) fn reads(&self, path: &Path) -> bool {
         self.merged.reads(path)
@@ -237,9 +241,24 @@ impl Reader {
                 .merged
                 .next_record(&mut |line| name(&line, skipped))
                 .map_err(|error| unreadable(&error))?;
-            match next {
-                Some(recorded) if !self.filter.takes(&recorded.entry) => {}
-                next => return Ok(next),
+            let Some(recorded) = next else { return Ok(None) };
+            self.read += 1;
+            if self.filter.takes(&recorded.entry) {
+                self.wanted += 1;
+                return Ok(Some(recorded));
+            }
+        }
+    }
+
+    /// The same by time. A record is held back until bounded memory is full, or the end is there.
+    pub(super) fn next_by_time(&mut self) -> Result<Option<Recorded>, Failure> {
+        loop {
+            if let Some(oldest) = self.window.overflow() {
+                return Ok(Some(oldest));
+            }
+            match self.next_record()? {
+                Some(recorded) => self.window.add(recorded),
+                None => return Ok(self.window.oldest()),
             }
         }
     }
@@ -249,12 +268,38 @@ impl Reader {
         self.merged.is_over()
     }
 
-    /// Says how many lines were skipped, and how many that are.
+    /// Says how many lines were skipped, and what isn't in its place. How many were skipped.
     pub(super) fn finish(&self) -> u64 {
         if self.skipped > NAMED_MAX {
             warn(&format!("{} lines in all were no records and were skipped", self.skipped));
         }
+        if self.window.late() > 0 {
+            warn(&not_by_time(self.window.late()));
+        }
         self.skipped
+    }
+
+    /// Says so where no record is wanted.
+    pub(super) fn warn_of_nothing(&self) {
+        if self.wanted == 0 {
+            warn(&no_record_fits(self.read));
+        }
+    }
+}
+
+fn not_by_time(late: u64) -> String {
+    let (records, are) = if late == 1 { ("record", "is") } else { ("records", "are") };
+    format!(
+        "{late} {records} came too late to be put in order of time, and {are} listed after newer ones: the log is \
+         several, one behind the other; give each as a file of its own, and they are put together by time"
+    )
+}
+
+fn no_record_fits(read: u64) -> String {
+    match read {
+        0 => "no record fits: there is none in the log".to_owned(),
+        1 => "no record fits: the one in the log isn't of those that the flags select".to_owned(),
+        read => format!("no record fits: none of the {read} in the log is of those that the flags select"),
     }
 }
 
@@ -302,9 +347,20 @@ mod tests {
 
     #[test]
     fn a_rule_that_is_none_is_remarked_on() {
-        for (rule, unknown) in [("ports", false), ("port", true), ("port*", false), ("even-voters", false)] {
-            assert_eq!(is_unknown(rule), unknown, "{rule}");
+        for (rule, is_unknown) in
+            [("ports", false), ("[ports]", false), ("port", true), ("port*", false), ("even-voters", false)]
+        {
+            assert_eq!(unknown(rule).is_some(), is_unknown, "{rule}");
         }
+    }
+
+    #[test]
+    fn what_is_missing_or_out_of_order_is_said_with_its_number() {
+        for (read, said) in [(0, "there is none"), (1, "the one in the log"), (7, "none of the 7 in the log")]
+        {
+            assert!(no_record_fits(read).contains(said), "{}", no_record_fits(read));
+        }
+        assert!(not_by_time(1).starts_with("1 record came") && not_by_time(2).starts_with("2 records came"));
     }
 
     #[test]

@@ -8,15 +8,15 @@ use clap::ValueEnum;
 use crate::audit::Before;
 use crate::audit::query::{Entry, Evidence, Found, Newest, Recorded};
 use crate::cli::Failure;
-use crate::cli::output::ColorArgs;
+use crate::cli::output::{ColorArgs, written};
 use crate::diagnostics::text::{Style, annotated};
 use crate::diagnostics::{Finding, Level, Source};
 use crate::manifest;
-use crate::text::escaped;
+use crate::text::{escaped, quoted};
 
 use super::list::{document, stage};
 use super::select::{Logs, Selection};
-use super::{written, yaml};
+use super::yaml;
 
 /// Most records of one uid that are shown: a review has one, or two where a log was read twice.
 const SHOWN_MAX: usize = 10;
@@ -51,6 +51,11 @@ enum Output {
 
 /// Shows the record.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if args.uid.is_empty() {
+        return Err(Failure::Usage(
+            "UID is empty: write the beginning of a review's uid, as audit list shows it".to_owned(),
+        ));
+    }
     let mut filter = Selection::default().filter()?;
     filter.uids = vec![args.uid.clone()];
     let mut reader = args.logs.open(filter, false)?;
@@ -81,12 +86,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 fn one(asked: &str, uids: &[String]) -> Result<(), Failure> {
     match uids {
         [] => Err(Failure::Failed(format!(
-            "no record's review begins with {asked}: audit list shows which there are"
+            "no record's review begins with {}: audit list shows which there are",
+            quoted(asked)
         ))),
         [_] => Ok(()),
         several => Err(Failure::Failed(format!(
-            "{} reviews begin with {asked}: write more of it, such as {}",
+            "{} reviews begin with {}: write more of it, such as {}",
             if several.len() > SHOWN_MAX { "many" } else { "several" },
+            quoted(asked),
             several.iter().take(SHOWN_MAX).map(|uid| escaped(uid)).collect::<Vec<_>>().join(", ")
         ))),
     }

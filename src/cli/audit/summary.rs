@@ -8,11 +8,12 @@ use clap::ValueEnum;
 use crate::audit::Decision;
 use crate::audit::query::{Span, Summary, Tally, Timeline};
 use crate::cli::Failure;
+use crate::cli::output::{terminal_width, written};
 use crate::text::{escaped, shortened};
 
 use super::OUTPUT;
 use super::select::{Logs, Selection};
-use super::{written, yaml};
+use super::yaml;
 
 /// Decisions that are counted where none is asked for: what became of a request. What `/mutate` found is in the log
 /// once more where `/validate` refuses it.
@@ -61,8 +62,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         summary.add(&recorded.entry);
     }
     let told = summary.told(reader.finish());
+    reader.warn_of_nothing();
     let text = match args.output {
-        Output::Text => text(&summary, args.top),
+        Output::Text => text(&summary, args.top, terminal_width()),
         Output::Json => json(&told)?,
         Output::Yaml => yaml(&told)?,
     };
@@ -75,7 +77,7 @@ fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     text.map(|text| text + "\n").map_err(|error| Failure::Failed(format!("can't write JSON: {error}")))
 }
 
-fn text(summary: &Summary, top: usize) -> String {
+fn text(summary: &Summary, top: usize, terminal: Option<usize>) -> String {
     let mut text = opening(summary);
     for (title, tally) in [
         ("By rule", &summary.rules),
@@ -83,9 +85,9 @@ fn text(summary: &Summary, top: usize) -> String {
         ("By user", &summary.users),
         ("By object", &summary.objects),
     ] {
-        text += &lines(title, &ranked(tally, top));
+        text += &lines(title, &ranked(tally, top), terminal);
     }
-    text + &over_time(&summary.times)
+    text + &over_time(&summary.times, terminal)
 }
 
 fn opening(summary: &Summary) -> String {
@@ -131,7 +133,7 @@ fn named(name: &str) -> String {
     if name.is_empty() { "(none)".to_owned() } else { shortened(&escaped(name), NAME_MAX) }
 }
 
-fn over_time(times: &Timeline) -> String {
+fn over_time(times: &Timeline, terminal: Option<usize>) -> String {
     let (seconds, spans) = times.at_most(SPANS_MAX);
     let title = match seconds {
         3600 => "By hour".to_owned(),
@@ -141,30 +143,32 @@ fn over_time(times: &Timeline) -> String {
     };
     let minutes = |span: &Span| span.start.to_string().replace(":00Z", "Z");
     let rows: Vec<_> = spans.iter().map(|span| (minutes(span), span.count)).collect();
-    lines(&title, &rows)
+    lines(&title, &rows, terminal)
 }
 
-/// Lines of name, count and bar.
-fn lines(title: &str, rows: &[(String, u64)]) -> String {
+/// Lines of name, count and bar. Bars are as long as the terminal has room for.
+fn lines(title: &str, rows: &[(String, u64)], terminal: Option<usize>) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let name_width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let most = rows.iter().map(|(_, count)| *count).max().unwrap_or_default();
     let count_width = most.to_string().len();
+    let room = |columns: usize| columns.saturating_sub(name_width + count_width + "      ".len());
+    let longest = terminal.map_or(BAR_MAX, |columns| room(columns).min(BAR_MAX));
     let mut text = format!("\n{title}\n");
     for (name, count) in rows {
-        let line = format!("  {name:name_width$}  {count:>count_width$}  {}", bar(*count, most));
+        let line = format!("  {name:name_width$}  {count:>count_width$}  {}", bar(*count, most, longest));
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
 }
 
-/// A bar of blocks, to the eighth.
-fn bar(count: u64, most: u64) -> String {
+/// A bar of blocks, to the eighth; `longest` is that of the most.
+fn bar(count: u64, most: u64, longest: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let whole = u128::from(most.max(1));
-    let eighths = (u128::from(count) * BAR_MAX as u128 * 8).div_ceil(whole);
+    let eighths = (u128::from(count) * longest as u128 * 8).div_ceil(whole);
     let eighths = usize::try_from(eighths).unwrap_or_default();
     "█".repeat(eighths / 8) + EIGHTHS.get(eighths % 8).copied().unwrap_or_default()
 }
@@ -181,9 +185,24 @@ mod tests {
             (0, 8, String::new()),
             (1, 1_000_000, "▏".into()),
         ] {
-            assert_eq!(bar(count, most), expected, "{count}/{most}");
+            assert_eq!(bar(count, most, 30), expected, "{count}/{most}");
         }
-        assert_eq!(bar(u64::MAX, u64::MAX).chars().count(), 30);
+        assert_eq!(bar(u64::MAX, u64::MAX, 30).chars().count(), 30);
+    }
+
+    #[test]
+    fn bars_fit_the_terminal() {
+        let rows = [("system:serviceaccount:flux-system:kustomize".to_owned(), 1000), ("bob".to_owned(), 1)];
+        for (terminal, widest) in
+            [(None, 2 + 43 + 2 + 4 + 2 + 30), (Some(200), 83), (Some(60), 60), (Some(20), 51)]
+        {
+            let text = lines("By user", &rows, terminal);
+            assert_eq!(
+                text.lines().map(|line| line.chars().count()).max(),
+                Some(widest),
+                "{terminal:?}\n{text}"
+            );
+        }
     }
 
     #[test]
@@ -207,9 +226,9 @@ mod tests {
         let expected = format!(
             "\nBy hour\n  2026-11-29T16:00Z  1  {bar}\n  2026-11-29T17:00Z  0\n  2026-11-29T18:00Z  1  {bar}\n"
         );
-        assert_eq!(over_time(&times), expected);
+        assert_eq!(over_time(&times, None), expected);
         times.add("2027-11-29T18:00:00Z".parse().unwrap());
-        assert!(over_time(&times).starts_with("\nBy 28 days\n"), "{}", over_time(&times));
-        assert_eq!(over_time(&Timeline::default()), "");
+        assert!(over_time(&times, None).starts_with("\nBy 28 days\n"), "{}", over_time(&times, None));
+        assert_eq!(over_time(&Timeline::default(), None), "");
     }
 }

@@ -1,7 +1,7 @@
 //! Tables on a terminal: columns as wide as what is in them, the last one as wide as there is room.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use crate::text::{escaped, shortened};
 
@@ -21,6 +21,20 @@ pub(super) struct Column {
     pub(super) heading: &'static str,
     /// Most characters of a cell.
     pub(super) most: usize,
+    /// As wide it stays, however narrow the terminal is.
+    pub(super) least: usize,
+}
+
+impl Column {
+    /// A column that may be cut as long as something is told by what is left.
+    pub(super) const fn new(heading: &'static str, most: usize) -> Self {
+        Self { heading, most, least: NARROWED_MIN }
+    }
+
+    /// A column whose cells are never cut: what is left would tell nothing.
+    pub(super) const fn whole(self) -> Self {
+        Self { most: usize::MAX, least: usize::MAX, ..self }
+    }
 }
 
 /// A row: a cell for each column but the last, and the words of the last one, of which as many are shown as fit.
@@ -43,13 +57,6 @@ pub(super) struct Table<W> {
     most: Vec<usize>,
     /// Rows that wait for the widths; nothing once these are settled.
     waiting: Option<Vec<Row>>,
-}
-
-/// How wide the terminal is that standard output is, if it is one.
-pub(super) fn terminal_width() -> Option<usize> {
-    let stdout = io::stdout();
-    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
-    (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
 impl<W: Write> Table<W> {
@@ -98,15 +105,11 @@ impl<W: Write> Table<W> {
         let Some(terminal) = self.terminal else { return };
         while self.before_last() + LAST_MIN > terminal {
             let fixed = self.widths.len().saturating_sub(1);
-            let widest =
-                self.widths.iter_mut().zip(&mut self.most).take(fixed).max_by_key(|(width, _)| **width);
-            match widest {
-                Some((width, most)) if *width > NARROWED_MIN => {
-                    *width -= 1;
-                    *most = *width;
-                }
-                _ => return,
-            }
+            let columns = self.widths.iter_mut().zip(&mut self.most).zip(self.columns).take(fixed);
+            let may_be_cut = columns.filter(|((width, _), column)| **width > column.least);
+            let Some(((width, most), _)) = may_be_cut.max_by_key(|((width, _), _)| **width) else { return };
+            *width -= 1;
+            *most = *width;
         }
     }
 
@@ -162,11 +165,7 @@ fn fitting(words: &[String], room: usize) -> String {
 mod tests {
     use super::*;
 
-    const COLUMNS: &[Column] = &[
-        Column { heading: "NAME", most: 8 },
-        Column { heading: "USER", most: 100 },
-        Column { heading: "RULES", most: 0 },
-    ];
+    const COLUMNS: &[Column] = &[Column::new("NAME", 8), Column::new("USER", 100), Column::new("RULES", 0)];
 
     fn row(name: &str, user: &str, words: &[&str]) -> Row {
         Row {
@@ -202,6 +201,19 @@ mod tests {
         let width = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(width <= 60 && text.contains("uuu…uuu") && text.contains("ports +1"), "{text}");
         assert!(printed(&rows, Some(10)).contains(&"u".repeat(8)), "no narrower than that");
+    }
+
+    #[test]
+    fn a_whole_column_is_never_cut() {
+        const COLUMNS: &[Column] =
+            &[Column::new("TIME", 0).whole(), Column::new("USER", 100), Column::new("RULES", 0)];
+        let mut out = Vec::new();
+        let mut table = Table::new(&mut out, COLUMNS, Some(10));
+        table.row(row(&"t".repeat(24), &"u".repeat(20), &["ports"])).unwrap();
+        table.settle().unwrap();
+        drop(table);
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(&format!("{}  uuuuuuuu…uuuuuuu  ports", "t".repeat(24))), "{text}");
     }
 
     #[test]

@@ -51,8 +51,13 @@ struct Example<'a> {
 }
 
 /// Kinds of code in an example, and the operations that they stand for.
-const OPERATIONS: [(&str, &str); 4] =
-    [("create", "CREATE"), ("update", "UPDATE"), ("status", "UPDATE status"), ("delete", "DELETE")];
+const OPERATIONS: [(&str, &str); 5] = [
+    ("create", "CREATE"),
+    ("update", "UPDATE"),
+    ("status", "UPDATE status"),
+    ("delete", "DELETE"),
+    ("lint", "lint"),
+];
 
 /// All of them, as an array.
 pub(super) fn list(entries: &[Entry]) -> Result<String, serde_json::Error> {
@@ -110,7 +115,7 @@ fn example<'a>(page: &'a Page<'_>, title: &str) -> Option<Example<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::entries;
+    use crate::lint::entries;
     use serde_json::Value;
     use std::collections::BTreeSet;
 

@@ -1,15 +1,15 @@
 //! `explain`: why a rule is there, what it spares, and how to mend what it refuses.
 
-mod id;
 mod json;
 mod text;
 
 use clap::ValueEnum;
 
+use super::Failure;
+use super::ids::IdParser;
 use super::output::{self, ColorArgs};
-use super::{Failure, HELP_WIDTH};
-use crate::rules::{Entry, entries};
-use id::IdParser;
+use crate::lint::entries;
+use crate::rules::Entry;
 
 /// The arguments of `explain`.
 #[derive(Debug, clap::Args)]
@@ -40,11 +40,11 @@ enum Format {
 
 /// Prints the list, or one explanation.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let width = output::terminal_width();
+    let width = output::reading_width();
     let all: Vec<Entry> = entries().collect();
     let text = match (args.output, &args.rule) {
         (Format::Text, None) => text::list(&all, width),
-        (Format::Text, Some(entry)) => text::page(&entry.page(), width.unwrap_or(HELP_WIDTH)),
+        (Format::Text, Some(entry)) => text::page(&entry.page(), width),
         (Format::Json, None) => json::list(&all).map_err(|error| failed(&error))?,
         (Format::Json, Some(entry)) => json::one(entry).map_err(|error| failed(&error))?,
     };

@@ -1,7 +1,8 @@
 //! Which texts are judged.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
@@ -21,7 +22,7 @@ pub(super) struct Input {
 enum Origin {
     Stdin,
     File(PathBuf),
-    /// It is known already that it can't be read.
+    /// It is known already that nothing can be read there.
     Nowhere(String),
 }
 
@@ -32,6 +33,15 @@ impl Input {
             return Self { name: "<stdin>".to_owned(), origin: Origin::Stdin };
         }
         Self { name: path.display().to_string(), origin: Origin::File(path.to_owned()) }
+    }
+
+    fn nowhere(path: &Path, why: String) -> Self {
+        Self { name: path.display().to_string(), origin: Origin::Nowhere(why) }
+    }
+
+    /// Whether it is standard input.
+    pub(super) fn is_stdin(&self) -> bool {
+        matches!(self.origin, Origin::Stdin)
     }
 
     /// The file that it is, if it is one.
@@ -45,15 +55,31 @@ impl Input {
     /// Its text, or why there is none.
     pub(super) fn read(&self) -> Result<String, String> {
         let bytes = match &self.origin {
-            Origin::Stdin => bounded(std::io::stdin().lock()),
-            Origin::File(path) => std::fs::File::open(path).and_then(bounded),
+            Origin::Stdin => bounded(io::stdin().lock()),
+            Origin::File(path) => fs::File::open(path).and_then(bounded),
             Origin::Nowhere(why) => return Err(why.clone()),
         };
-        text(bytes.map_err(|error| format!("can't be read: {error}"))?)
+        let text = text(bytes.map_err(|error| self.cannot_be_read(&error))?)?;
+        if self.is_stdin() && text.trim().is_empty() {
+            return Err("is empty: nothing to lint, as when the command before the pipe fails".to_owned());
+        }
+        Ok(text)
+    }
+
+    fn cannot_be_read(&self, error: &io::Error) -> String {
+        let target = self.path().filter(|_| error.kind() == io::ErrorKind::NotFound).map(fs::read_link);
+        match target {
+            Some(Ok(target)) => leads_nowhere(&target),
+            _ => format!("can't be read: {error}"),
+        }
     }
 }
 
-fn bounded(from: impl Read) -> std::io::Result<Vec<u8>> {
+fn leads_nowhere(target: &Path) -> String {
+    format!("is a link to {}, which isn't there: mend it, or remove it", target.display())
+}
+
+fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(SIZE_MAX + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -78,19 +104,35 @@ pub(super) fn find(paths: &[PathBuf]) -> Vec<Input> {
         .collect()
 }
 
+/// A folder without a manifest is as wrong as a file that isn't there: its name is mistyped, or it was moved.
 fn in_folder(folder: &Path) -> Vec<Input> {
     let entries =
         WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter().filter_entry(is_shown);
-    entries
+    let mut found: Vec<Input> = entries
         .filter_map(|entry| match entry {
             Ok(entry) => is_manifest(&entry).then(|| Input::of(entry.path())),
-            Err(error) => {
-                let path = error.path().unwrap_or(folder).display().to_string();
-                let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                Some(Input { name: path, origin: Origin::Nowhere(format!("can't be read: {why}")) })
-            }
+            Err(error) => Some(Input::nowhere(error.path().unwrap_or(folder), not_entered(&error))),
         })
-        .collect()
+        .collect();
+    if found.is_empty() {
+        found.push(Input::nowhere(folder, "holds no .yaml, .yml or .json file: nothing to lint".to_owned()));
+    }
+    found
+}
+
+/// Why something in a folder isn't looked at.
+fn not_entered(error: &walkdir::Error) -> String {
+    if let Some(ancestor) = error.loop_ancestor() {
+        let folder = ancestor.display();
+        return format!(
+            "leads back to {folder}, which holds it: remove the link, or name what is to be linted"
+        );
+    }
+    match (error.path().map(fs::read_link), error.io_error()) {
+        (Some(Ok(target)), Some(why)) if why.kind() == io::ErrorKind::NotFound => leads_nowhere(&target),
+        (_, Some(why)) => format!("can't be read: {why}"),
+        (_, None) => format!("can't be read: {error}"),
+    }
 }
 
 /// Hidden folders hold no manifests: `.git`, and what tools keep.

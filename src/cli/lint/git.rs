@@ -24,11 +24,18 @@ struct Folder {
 impl Revision {
     /// Asks Git about the folders of all inputs; the error is a sentence.
     pub(super) fn look_at(revision: &str, inputs: &[Input]) -> Result<Self, String> {
+        if revision.trim().is_empty() {
+            return Err(
+                "--against names no revision: write one, such as origin/main or HEAD~1, or leave it out \
+                        (is a variable empty?)"
+                    .to_owned(),
+            );
+        }
+        if inputs.iter().any(Input::is_stdin) {
+            return Err("--against compares files, and standard input is none: use --old".to_owned());
+        }
         let mut folders = HashMap::new();
-        for input in inputs {
-            let Some(path) = input.path() else {
-                return Err("--against compares files, and standard input is none: use --old".to_owned());
-            };
+        for path in inputs.iter().filter_map(Input::path) {
             let folder = folder_of(path);
             if !folders.contains_key(folder) {
                 folders.insert(folder.to_owned(), Folder::look_at(revision, folder)?);
@@ -82,7 +89,11 @@ impl Folder {
 
 fn unknown(revision: &str, folder: &Path, why: &str) -> String {
     match why {
-        "" => format!("--against {revision}: Git knows no such commit in {}", folder.display()),
+        "" => format!(
+            "--against {revision}: Git knows no such commit in {}; a CI job's clone often holds the newest commit \
+             alone: fetch the revision (git fetch origin BRANCH), or clone whole (actions/checkout: fetch-depth: 0)",
+            folder.display()
+        ),
         why => format!("--against {revision}: {why}"),
     }
 }

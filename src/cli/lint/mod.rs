@@ -5,11 +5,12 @@ mod git;
 mod output;
 
 use super::Failure;
+use super::ids::IdParser;
 use super::output::ColorArgs;
 use super::rules::{NamesNothing, given, names_nothing};
 use crate::diagnostics::Source;
 use crate::lint::{Filter, Lint, Linted, Stored};
-use crate::rules::Settings;
+use crate::rules::{Entry, Settings};
 use clap::ValueEnum;
 use files::Input;
 use git::Revision;
@@ -31,7 +32,7 @@ Examples:
 A comment behind a value or above it allows a warning:
   replicas: 2  # etcd-warden: allow(even-replicas) a test cluster
 
-Exit status: 0 nothing wrong, 1 violations, 2 an input that can't be read."
+Exit status: 0 nothing wrong, 1 violations, 2 an input that can't be read or holds nothing."
 )]
 pub(super) struct Args {
     /// Files, folders (of which .yaml, .yml and .json files are read), or - for standard input
@@ -46,11 +47,11 @@ pub(super) struct Args {
     against: Option<String>,
 
     /// Ids of the rules and warnings that are looked for, comma-separated [default: all]
-    #[arg(long, value_name = "IDS", help_heading = RULES, value_delimiter = ',')]
-    rule: Vec<String>,
+    #[arg(long, value_name = "IDS", help_heading = RULES, value_delimiter = ',', value_parser = IdParser, hide_possible_values = true)]
+    rule: Vec<Entry>,
     /// Ids of rules and warnings that are passed over, comma-separated
-    #[arg(long, value_name = "IDS", help_heading = RULES, value_delimiter = ',')]
-    skip: Vec<String>,
+    #[arg(long, value_name = "IDS", help_heading = RULES, value_delimiter = ',', value_parser = IdParser, hide_possible_values = true)]
+    skip: Vec<Entry>,
     /// What counts as an error besides errors
     #[arg(long, value_name = "WHAT", help_heading = RULES)]
     deny: Option<Denied>,
@@ -108,8 +109,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn lint(args: &Args) -> Result<Lint, Failure> {
-    let filter = Filter::new(args.rule.clone(), args.skip.clone());
-    let filter = filter.map_err(|error| Failure::Usage(error.to_string()))?;
+    let filter = Filter::new(&args.rule, &args.skip);
     if names_nothing(&args.allowed_images) {
         return Err(Failure::Usage(NamesNothing("--allowed-images").to_string()));
     }

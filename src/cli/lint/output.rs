@@ -5,8 +5,8 @@ use crate::cli::Failure;
 use crate::cli::output::print_as_is;
 use crate::diagnostics::text::{self, Style};
 use crate::diagnostics::{Level, Report, github, json, sarif};
-use crate::lint::{Linted, OWN};
-use crate::rules::{RULES, WARNINGS};
+use crate::lint::{Linted, entries};
+use crate::rules::{Entry, Kind};
 use crate::text::escaped;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ struct Summary {
     judged: usize,
     errors: usize,
     warnings: usize,
+    left_out: usize,
     passed_over: BTreeMap<String, usize>,
 }
 
@@ -85,16 +86,17 @@ fn document(linted: &[Linted]) -> Document<'_> {
 }
 
 fn log(linted: &[Linted]) -> serde_json::Value {
-    let rules = RULES.iter().map(|rule| (rule.id, rule.summary, Level::Error));
-    let warnings = WARNINGS.iter().map(|warning| (warning.id, warning.summary, Level::Warning));
-    let own = OWN.iter().map(|rule| (rule.id, rule.summary, rule.level));
-    let rules: Vec<sarif::Rule<'_>> = rules
-        .chain(warnings)
-        .chain(own)
-        .map(|(id, summary, level)| sarif::Rule { id, summary, level })
-        .collect();
+    let rules: Vec<sarif::Rule<'_>> = entries().map(|entry| described(&entry)).collect();
     let reports: Vec<&Report> = linted.iter().map(|linted| &linted.report).collect();
     sarif::log(&reports, &rules, linted.iter().all(|linted| !linted.unreadable))
+}
+
+fn described(entry: &Entry) -> sarif::Rule<'static> {
+    let level = match entry.kind {
+        Kind::Rule => Level::Error,
+        Kind::Warning => Level::Warning,
+    };
+    sarif::Rule { id: entry.id, summary: entry.summary, level }
 }
 
 fn summary(linted: &[Linted]) -> Summary {
@@ -108,6 +110,7 @@ fn summary(linted: &[Linted]) -> Summary {
         judged: linted.iter().map(|linted| linted.judged).sum(),
         errors: count(linted, Level::Error),
         warnings: count(linted, Level::Warning),
+        left_out: linted.iter().map(|linted| linted.left_out).sum(),
         passed_over,
     }
 }
@@ -127,6 +130,9 @@ fn sentence(summary: &Summary) -> String {
     let mut line = format!("{found}: {judged} in {}", counted(summary.files, "file"));
     if summary.unreadable > 0 {
         let _ = write!(line, ", {} of them not readable", summary.unreadable);
+    }
+    if summary.left_out > 0 {
+        let _ = write!(line, "; {} not shown", counted(summary.left_out, "more violation"));
     }
     if !summary.passed_over.is_empty() {
         let kinds: Vec<String> =
