@@ -49,9 +49,10 @@ fn a_changed_authority_restarts_members_one_by_one_the_leader_last_and_loses_no_
     assert!(written > 20, "{written} writes; refused: {refused}");
 }
 
+/// The leader, which is the last one, has it first.
 fn mounted(shop: &Namespace<'_>, bundle: &str) {
     until_mounted(shop, "writer", "/tls/ca.crt", bundle);
-    for pod in PODS {
+    for pod in PODS.into_iter().rev() {
         for path in TRUSTED {
             until_mounted(shop, pod, path, bundle);
         }
