@@ -158,7 +158,9 @@ fn leave<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> End<'a> {
     }
     let with_id = staying.iter().filter_map(|pod| Some((*pod, pod.report()?.id?)));
     let Some((pod, member)) = with_id.max_by_key(|(pod, _)| rank(pod)) else {
-        return End::Waits(format!("no member has reported its id yet ({})", give_up(facts)));
+        let unsaid = || "no member has reported its id yet".to_owned();
+        let why = staying.iter().find_map(|pod| pod.waits_for()).unwrap_or_else(unsaid);
+        return End::Waits(format!("{why} ({})", give_up(facts)));
     };
     match unwell(facts).filter(|_| pod.role() != Some(Role::Learner)) {
         Some(wait) => {

@@ -194,7 +194,12 @@ fn running<'a>(facts: &Facts<'a>) -> (Work<'a>, Vec<Step>) {
     steps.extend(forming_steps(&forming));
     steps.extend(to_record(facts).map(Step::Record));
     // A pod is replaced when there is nothing else to be done.
-    let roll = if is_applied { roll::roll(facts) } else { Roll::Nothing };
+    let roll = match roll::roll(facts) {
+        Roll::Replace(pod, _) if !is_applied => {
+            Roll::Waits(format!("{} is replaced once all objects are as they should be", pod.name))
+        }
+        roll => roll,
+    };
     if let (Roll::Replace(pod, because), true) = (&roll, steps.is_empty()) {
         steps.push(Step::Replace { pod: (*pod).into(), because });
     }

@@ -1,11 +1,16 @@
 //! Rolling changes: one pod at a time, the leader last, and only while the cluster can do without it.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::super::facts::Facts;
 use super::super::pod::Pod;
 use crate::member::Role;
 use crate::rules::Minor;
+
+/// How far apart, in seconds, nodes bring a changed Secret into their pods: a kubelet looks after a pod once a minute or
+/// so, and has the Secret from a cache.
+const SECRET_SPREAD: i64 = 180;
 
 /// What becomes of pods that aren't up to date.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +41,9 @@ pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
     if let Some(idle) = outdated.iter().find(|pod| !pod.is_running || is_no_member(facts, pod)) {
         return replace(idle, revision);
     }
-    match unwell(facts).or_else(|| image_jumps(facts)) {
+    let wait =
+        unwell(facts).or_else(|| image_jumps(facts)).or_else(|| leads_too_soon(facts, &outdated, revision));
+    match wait {
         Some(wait) => Roll::Waits(wait),
         None => next(&outdated).map_or(Roll::Nothing, |pod| replace(pod, revision)),
     }
@@ -133,6 +140,30 @@ fn image_jumps(facts: &Facts<'_>) -> Option<String> {
         (!runs.may_become(wanted)).then(|| {
             format!("{} runs etcd {version}, and {image} is more than one minor away: name an image of the next minor first", pod.name)
         })
+    })
+}
+
+/// A leader that is the first to have another authority waits for the others to have it, since all have it from one
+/// Secret: it would hand leadership to one that is restarted next.
+fn leads_too_soon(facts: &Facts<'_>, outdated: &[&Pod], revision: &str) -> Option<String> {
+    let [leader] = outdated else { return None };
+    if leader.role() != Some(Role::Leader) || leader.revision != revision {
+        return None;
+    }
+    let before = facts.etcd.status.condition("AllMembersUpdated").filter(|before| before.status == "False");
+    let began = before.and_then(|before| before.last_transition_time.parse::<Timestamp>().ok());
+    let began = began.unwrap_or(facts.now);
+    let is_old = |pod: &&Pod| {
+        let started = pod.report().and_then(|report| report.started.parse::<Timestamp>().ok());
+        pod.name != leader.name && started.is_some_and(|started| started < began)
+    };
+    let other = facts.pods.iter().find(is_old)?;
+    (facts.now.as_second() - began.as_second() < SECRET_SPREAD).then(|| {
+        format!(
+            "{} leads, and its authority has changed: it is replaced after {}, whose node has not brought the changed \
+             Secret yet",
+            leader.name, other.name
+        )
     })
 }
 

@@ -201,6 +201,28 @@ fn pods_that_never_became_members_keep_no_deletion_waiting() {
     assert_eq!(source.members(), before, "the source has its own member, and no other");
 }
 
+/// An image that isn't there takes a member's pod away; once another one is named, it comes back to leave.
+#[test]
+fn a_member_that_can_not_start_leaves_when_the_spec_of_its_deleted_etcd_is_corrected() {
+    let Some(installed) = Installed::looping() else { return };
+    let shop = installed.namespace();
+    let source = Source::start(&shop, "src", 2, IMAGE_3_6);
+    source.publish();
+    source.until_ready();
+    let before = source.members();
+    let c2 = Etcd::create(&shop, "c2", &joining(1, &source));
+    c2.until("BootstrappedWithExistingCluster", "True", "");
+    c2.until_ready();
+    c2.change(&json!({"etcd": {"image": "docker.io/local/no-such-image:3.6"}}));
+    c2.until("AllMembersReady", "False", "c2-0 can't start its container etcd");
+    c2.delete();
+    c2.until("Left", "False", "c2-0 can't start its container etcd");
+    assert_eq!(source.voters(), ["c2-0", "src-0", "src-1"]);
+    c2.change(&json!({"etcd": {"image": IMAGE_3_6}}));
+    c2.until_gone();
+    assert_eq!(source.members(), before, "the source has its own members, and no other");
+}
+
 #[test]
 fn with_the_source_gone_for_ever_a_target_goes_once_its_quorum_is_given_up() {
     let Some(installed) = Installed::looping() else { return };

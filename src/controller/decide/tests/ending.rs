@@ -137,7 +137,13 @@ fn a_member_that_left_is_no_member_any_more() {
 
 #[test]
 fn a_leave_that_isn_t_safe_waits_and_says_for_what() {
-    let cases: [(&str, Change); 3] = [
+    let cases: [(&str, Change); 4] = [
+        ("main-0 can't start its container etcd: ErrImagePull", |world| {
+            for pod in &mut world.pods {
+                (pod.is_running, pod.is_ready, pod.said) = (false, false, Said::Stale);
+                pod.trouble = Some("can't start its container etcd: ErrImagePull: no such image".to_owned());
+            }
+        }),
         ("main-1 is not ready", |world| world.pods[1].is_ready = false),
         ("main-1 has no pod that could take it out", |world| drop(world.pods.remove(1))),
         ("set spec.replicas to the number of its members", |world| {
