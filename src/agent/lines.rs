@@ -31,6 +31,12 @@ const MEANINGS: &[(&str, Why, &str)] = &[
     ),
     ("is not compatible; too high", Why::Version, "use an image of the cluster's minor, or one above"),
     ("invalid downgrade", Why::Version, "use an image of the cluster's minor, or one above"),
+    // Entries of the v2 API, in which 3.5 stores what it is, are not known to 3.7 any more (tried with 3.7.3).
+    (
+        "unmarshal should never fail",
+        Why::Version,
+        "the log still holds what etcd 3.5 wrote, which 3.7 can't read: 3.6 is needed until it has taken some 10000 writes",
+    ),
     ("unknown authority", Why::Certificate, "compare the peer CA of both sides"),
     (
         "does not match any of DNSNames",
@@ -144,6 +150,16 @@ mod tests {
         assert_eq!(why, Why::Certificate);
         assert!(message.starts_with("failed to get cluster response: x509"), "{message}");
         assert!(message.contains("peer CA"), "{message}");
+    }
+
+    #[test]
+    fn a_panic_is_told_from_the_trace_below_it() {
+        let panic =
+            "panic: unmarshal should never fail (proto: cannot parse invalid wire-format data) [recovered]\n";
+        let trace = "go.etcd.io/etcd/pkg/v3/schedule.(*fifo).run(0xc000)\n".repeat(40);
+        let (why, message) = lines(&format!("{panic}{trace}")).reason().unwrap();
+        assert_eq!(why, Why::Version);
+        assert!(message.contains("invalid wire-format") && message.contains("etcd 3.5 wrote"), "{message}");
     }
 
     #[test]

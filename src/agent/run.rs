@@ -275,7 +275,7 @@ impl Agent {
     }
 
     fn forget(&self, facts: &Facts) -> io::Result<Next> {
-        if facts.data == Data::Half {
+        if facts.data != Data::None {
             self.parts.volume.set_aside()?;
         }
         self.parts.volume.record().forget()?;

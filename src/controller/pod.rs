@@ -113,11 +113,14 @@ impl Pod {
         self.report().is_some_and(|report| report.left)
     }
 
-    /// Whether it is no member, and has seen that it is to become none.
+    /// Whether it is no member, and has seen that it is to become none. An id that isn't in a list is one that it gave up
+    /// to join anew.
     pub fn joins_no_more(&self) -> bool {
         self.report().is_some_and(|report| {
             let is_aware = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Ending);
-            report.id.is_none() && is_aware
+            let gave_up =
+                |id| !report.members.is_empty() && report.members.iter().all(|listed| listed.id != id);
+            is_aware && report.id.is_none_or(gave_up)
         })
     }
 

@@ -41,9 +41,12 @@ fn noted() -> impl Strategy<Value = Noted> {
         3 => Life::Rejoining { id, cluster },
         _ => Life::Left { id, cluster },
     });
-    let of_pod = (life, select(vec!["main-0", "main-0", "main-1"])).prop_map(|(life, pod)| {
+    let pod = select(vec!["main-0", "main-0", "main-1"]);
+    let etcd = select(vec!["uid-1", "uid-1", "uid-2"]);
+    let of_pod = (life, pod, etcd).prop_map(|(life, pod, etcd)| {
         let mut record = record(life);
         pod.clone_into(&mut record.pod);
+        etcd.clone_into(&mut record.etcd);
         Noted::Record(Box::new(record))
     });
     prop_oneof![2 => Just(Noted::None), 3 => of_pod, 1 => Just(Noted::Unreadable("broken".to_owned()))]
@@ -163,6 +166,17 @@ fn adds_only_what_is_not_there(facts: &Facts) {
     assert_eq!((learners(live, MemberId(0)), live.alarms.len()), (0, 0));
 }
 
+/// What never had a log, or what has left; of a join, which begins nothing new.
+fn forgets_only_what_nobody_misses(facts: &Facts) {
+    let record = facts.own_record().unwrap();
+    if let Life::Left { id, .. } = record.life {
+        assert!(record.etcd != facts.config.owner.uid && facts.config.source.is_some());
+        assert_eq!(find(facts.live().unwrap(), id), None);
+    } else {
+        assert!(log(facts).is_none() && !matches!(facts.data, Data::Unreadable(_)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -184,7 +198,7 @@ proptest! {
             Step::StartExisting(id) => assert!(facts.data == Data::None && facts.is_prepared(*id)),
             Step::Add => adds_only_what_is_not_there(&facts),
             Step::SetAside => assert!(facts.data != Data::None && facts.cluster.is_ok()),
-            Step::Forget => assert!(log(&facts).is_none() && !matches!(facts.data, Data::Unreadable(_))),
+            Step::Forget => forgets_only_what_nobody_misses(&facts),
             Step::Hold(hold) => assert!(!hold.message.is_empty()),
         }
     }

@@ -21,7 +21,8 @@ pub enum Step {
     StartExisting(MemberId),
     /// Rename the data: it is of no use any more.
     SetAside,
-    /// Rename what a start left behind that never had a log, and forget the word that it took.
+    /// Rename the data, if there is any, and forget the record: of a start that never had a log, or of a member of an
+    /// earlier Etcd that left.
     Forget,
     /// Remove its own entry by this id, to join anew.
     RemoveOwn(MemberId),
@@ -125,7 +126,7 @@ fn claim(facts: &Facts) -> String {
 
 fn leave(facts: &Facts) -> Option<Step> {
     if let Some(Life::Left { id, .. }) = facts.own_record().map(|record| &record.life) {
-        return Some(hold(Why::Removed, format!("member {id} left the cluster, and stays down")));
+        return Some(left(facts, *id));
     }
     let word = facts.heard()?.leave.as_ref()?;
     let in_list = || facts.live().and_then(|live| entry::own(facts, live)).map(|member| member.id);
@@ -134,6 +135,25 @@ fn leave(facts: &Facts) -> Option<Step> {
         None => facts.recorded_id().into_iter().chain(in_list()).collect(),
     };
     own.contains(&word.member).then_some(Step::Leave(word.member))
+}
+
+/// Who left stays down. Claims outlast an Etcd: one of the same name that joins begins anew, once a list shows that the
+/// member is out.
+fn left(facts: &Facts, id: MemberId) -> Step {
+    let is_of_this_etcd = facts.own_record().is_some_and(|record| record.etcd == facts.config.owner.uid);
+    match (&facts.config.source, &facts.cluster) {
+        _ if is_of_this_etcd => hold(Why::Removed, format!("member {id} left the cluster, and stays down")),
+        (Some(_), Err(unseen)) => hold(unseen.why, unseen.message.clone()),
+        (Some(_), Ok(live)) if find(live, id).is_none() => Step::Forget,
+        _ => {
+            let message = format!(
+                "{} is that of member {id}, which left its cluster with an earlier Etcd of this name: if nobody needs its \
+                 data, delete the claim and the pod",
+                claim(facts)
+            );
+            hold(Why::Removed, message)
+        }
+    }
 }
 
 fn rolled_back(facts: &Facts) -> Option<Step> {

@@ -94,6 +94,21 @@ fn told_to_leave_it_leaves_and_then_stays_down() {
 }
 
 #[test]
+fn a_claim_whose_member_left_with_an_earlier_etcd_joins_anew_once_it_is_seen_to_be_out() {
+    let record = noted(Life::Left { id: OWN, cluster: CLUSTER });
+    let mut facts = Facts { data: log_of_own(), record, ..joiner() };
+    facts.config.owner.uid = "uid-2".to_owned();
+    decides(&facts, "leave", &Step::Forget);
+    facts.cluster.as_mut().unwrap().members.push(own_voter());
+    holds(&facts, "leave", Why::Removed, &["claim of pod main-0", "an earlier Etcd", "delete the claim"]);
+    facts.cluster = unseen();
+    holds(&facts, "leave", Why::Unreachable, &["refused"]);
+    // Without a source there is nobody to ask.
+    facts.config.source = None;
+    holds(&facts, "leave", Why::Removed, &["an earlier Etcd", "delete the claim"]);
+}
+
+#[test]
 fn a_word_to_leave_for_another_life_is_not_followed() {
     let mut facts = restarted();
     told(&mut facts).leave = Some(Leave { member: MemberId(1) });

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::forming::version;
 use crate::harness::certificates::{secrets, with_tls};
 use crate::harness::{
     Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, Installed, Namespace, Source, Writer, eventually, joining, spec,
@@ -158,8 +157,9 @@ fn trust(shop: &Namespace<'_>, authority: &Authority) {
     }
 }
 
+/// Once the source is one minor behind, its log may still begin with what the earlier minor wrote.
 #[test]
-fn a_source_two_minors_behind_is_left_alone_until_it_is_updated() {
+fn a_source_two_minors_behind_is_left_alone_and_joined_by_an_etcd_that_is_created_anew() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
     let source = Source::start(&shop, "src", 1, IMAGE_3_5);
@@ -168,9 +168,8 @@ fn a_source_two_minors_behind_is_left_alone_until_it_is_updated() {
     let before = source.members();
     let c2 = Etcd::create(&shop, "c2", &joining(1, IMAGE_3_7, &source.bootstrap()));
     let is_too_new = ["this image has etcd 3.7.", "oldest member 3.5.", "use an image of 3.5 or 3.6"];
-    c2.until_held_up(
-        &[&is_too_new[..], &["created anew", "update the source to 3.6 first", "[Version]"]].concat(),
-    );
+    let remedies = ["created anew", "update the source to 3.6 first", "[Version]"];
+    c2.until_held_up(&[is_too_new, remedies].concat());
     // Why the message doesn't just say: change the image.
     let lower = json!({"spec": {"etcd": {"image": IMAGE_3_6}}}).to_string();
     let refused = shop.kubectl(&["patch", "etcd", "c2", "--type=merge", "--patch", &lower]).refused();
@@ -178,8 +177,13 @@ fn a_source_two_minors_behind_is_left_alone_until_it_is_updated() {
     assert_eq!(source.members(), before);
 
     source.run(0, IMAGE_3_6);
+    c2.until_held_up(&["the log still holds what etcd 3.5 wrote", "3.6 is needed", "[Version]"]);
+    assert_eq!(source.voters(), ["src-0"]);
+    c2.delete();
+    c2.until_gone();
+    assert_eq!(source.members(), before);
+    let c2 = Etcd::create(&shop, "c2", &joining(1, IMAGE_3_6, &source.bootstrap()));
     c2.until_joined();
     assert_eq!(c2.voters(0), ["c2-0", "src-0"]);
     assert_eq!((c2.members(0).0, source.members()), (before.0, c2.members(0)));
-    assert!(version(&c2, 0).starts_with("3.7."), "{}", version(&c2, 0));
 }

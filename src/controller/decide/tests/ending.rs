@@ -126,6 +126,19 @@ fn members_leave_one_by_one_before_anything_is_deleted() {
     assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
 }
 
+/// One whose etcd doesn't get up takes itself out to join anew, and then learns that nobody joins any more.
+#[test]
+fn a_member_that_took_itself_out_is_not_waited_for_once_a_list_shows_it() {
+    let mut world = joined();
+    world.pods[2].is_ready = false;
+    let report = of(&mut world.pods[2]);
+    report.volume = Volume::Unreadable("no data, and a record of an earlier life".to_owned());
+    (report.role, report.waiting, report.members) = (None, waits(Why::Ending), Vec::new());
+    assert_eq!(told(&world), None, "who sees no list may be a member still");
+    of(&mut world.pods[2]).members = list(&["main-0", "main-1"]);
+    assert_eq!(told(&world).as_deref(), Some("main-2"));
+}
+
 #[test]
 fn a_member_that_left_is_no_member_any_more() {
     let mut world = joined();
