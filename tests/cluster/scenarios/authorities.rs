@@ -38,10 +38,10 @@ fn a_changed_authority_restarts_members_one_by_one_the_leader_last_and_loses_no_
     restarts(&main, || mounted(&shop, &trust(&shop, &[&new])));
     assert_eq!(main.members(2), formed);
 
-    let former = old.sign("client");
+    let outdated = old.sign("client");
     eventually(SOON, "what the old authority has signed is refused for that", || {
         // etcd has closed the connection sometimes before its reason was read.
-        let said = get_as(&shop, &former).expect_err("it is let in");
+        let said = get_as(&shop, &outdated).expect_err("it is let in");
         if said.contains("tls: unknown certificate authority") { Ok(()) } else { Err(said) }
     });
     get_as(&shop, &new.sign("client")).unwrap();
