@@ -217,16 +217,23 @@ fn all_members_updated(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
             format!("there is no StatefulSet {}", facts.etcd.name),
         ));
     };
-    let current = current_revision(&set.object).is_some() && up_to_date(facts) == count(facts.pods.len());
+    let (current, wanted) = (i64::from(up_to_date(facts)), i64::from(facts.etcd.spec.replicas));
+    let is_known = current_revision(&set.object).is_some();
     Some(match &work.roll {
         Roll::Waits(why) => finding("False", "NotAllMembersUpdated", format!("waits: {why}")),
         Roll::Replace(pod, because) => {
             finding("False", "NotAllMembersUpdated", format!("{} is being replaced: {because}", pod.name))
         }
-        Roll::Nothing if work.set_stands && current => {
-            finding("True", "AllMembersUpdated", "every pod is as the spec wants it")
+        Roll::Nothing if !work.set_stands || !is_known => {
+            finding("False", "NotAllMembersUpdated", "the last change is being carried out")
         }
-        Roll::Nothing => finding("False", "NotAllMembersUpdated", "the last change is being carried out"),
+        // One that isn't there, however it went, is no less missing than one that is outdated.
+        Roll::Nothing if current != wanted => finding(
+            "False",
+            "NotAllMembersUpdated",
+            format!("{current} of {wanted} pods are there as the spec wants them"),
+        ),
+        Roll::Nothing => finding("True", "AllMembersUpdated", "every pod is as the spec wants it"),
     })
 }
 

@@ -22,6 +22,7 @@ fn pods_are_replaced_one_at_a_time_and_the_leader_last() {
         assert_eq!(replaced(&mut world), None, "one at a time");
         let back = world.pods.remove(at);
         assert_eq!(replaced(&mut world), None, "one at a time");
+        assert_eq!(world.condition("AllMembersUpdated").0, "False", "{name} isn't there");
         world.pods.insert(
             at,
             Pod { is_terminating: false, is_ready: false, revision: TEMPLATE.to_owned(), ..back },
@@ -32,6 +33,12 @@ fn pods_are_replaced_one_at_a_time_and_the_leader_last() {
     }
     assert_eq!(order, ["main-2", "main-1", "main-0"]);
     assert_eq!(world.condition("AllMembersUpdated").0, "True");
+    world.pods.remove(1);
+    let (status, _, message) = world.condition("AllMembersUpdated");
+    assert_eq!(
+        (status.as_str(), message.as_str()),
+        ("False", "2 of 3 pods are there as the spec wants them")
+    );
 }
 
 #[test]
