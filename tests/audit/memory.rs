@@ -9,8 +9,8 @@ use super::support::process::command;
 /// Of resident memory: what must never be exceeded.
 const KIBIBYTES_MAX: u64 = 50 * 1024;
 
-/// What is held back, to be put in order, besides.
-const HELD_BACK: u64 = 32 * 1024;
+/// What 32 MiB of records that are held back, to be put in order, take besides.
+const HELD_BACK: u64 = 50 * 1024;
 
 /// How much log there is; a gigabyte in the long form.
 fn mebibytes() -> u64 {
