@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Etcd, Follow, IMAGE_3_6, Installed, Namespace, Source, Writer, eventually, spec};
+use crate::harness::{Etcd, Follow, IMAGE_3_6, Installed, Namespace, Source, Writer, eventually};
 
 const SOON: Duration = Duration::from_mins(2);
 
 fn joining(replicas: u32, source: &Source<'_>) -> Value {
-    let mut spec = spec(replicas, IMAGE_3_6);
-    spec["etcd"]["bootstrapWithExistingCluster"] = source.bootstrap();
-    spec
+    crate::harness::joining(replicas, IMAGE_3_6, &source.bootstrap())
 }
 
 /// Deletion in the foreground begins with what an Etcd owns, and orphaning has it own nothing any more: neither takes
