@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::certificates::{secrets, with_tls};
+use crate::harness::certificates::{secrets, trust, with_tls};
 use crate::harness::{
     Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, Installed, Namespace, Source, Writer, eventually, joining, spec,
 };
@@ -117,9 +117,9 @@ fn a_wrong_ca_and_a_certificate_that_the_source_refuses_are_named_and_new_secret
     let (authority, other) = (Authority::new("etcd's CA"), Authority::new("another CA"));
     secrets(&old, "main", &authority);
     secrets(&distrusting, "c2", &authority);
-    trust(&distrusting, &other);
+    trust(&distrusting, &[&other]);
     secrets(&distrusted, "c3", &other);
-    trust(&distrusted, &authority);
+    trust(&distrusted, &[&authority]);
     let main = Etcd::create(&old, "main", &with_tls(spec(1, IMAGE_3_6)));
     main.until_ready();
     let before = main.members(0);
@@ -147,14 +147,6 @@ fn a_wrong_ca_and_a_certificate_that_the_source_refuses_are_named_and_new_secret
     assert_eq!(c3.members(0), main.members(0));
     let (written, refused) = writer.nothing_is_lost_by(&c3, 0);
     assert!(written > 10, "{written} writes; refused: {refused}");
-}
-
-/// Has members and clients of a namespace trust this authority alone, whoever has signed what they show.
-fn trust(shop: &Namespace<'_>, authority: &Authority) {
-    let patch = json!({"stringData": {"ca.crt": authority.pem}}).to_string();
-    for secret in ["ca", "client"] {
-        shop.kubectl(&["patch", "secret", secret, "--type=merge", "--patch", &patch]).ok();
-    }
 }
 
 /// Once the source is one minor behind, its log may still begin with what the earlier minor wrote.
