@@ -17,6 +17,7 @@ use super::record::Record;
 use super::run::{Agent, Next};
 use super::settings::{Begin, Settings};
 use super::stall::Stall;
+use super::v2::Watched;
 use super::version::Release;
 use super::watch::Run;
 
@@ -53,7 +54,8 @@ impl Agent {
         };
         self.parts.local.runs(Some((&facts.config, facts.ordinal)));
         let joins = self.joins(facts, &record);
-        let run = Run { child, gate: Gate::default(), record, authorities, started: Instant::now(), joins };
+        let (gate, v2, started) = (Gate::default(), Watched::default(), Instant::now());
+        let run = Run { child, gate, record, authorities, started, joins, v2 };
         let next = self.attend(facts, run, stop).await;
         self.parts.local.runs(None);
         next

@@ -16,6 +16,7 @@
 //! | `child`, `lines` | etcd as a process, and what it says |
 //! | `record` | the volume's past, in a file beside the data |
 //! | `volume`, `wal`, `access` | what is in the volume, whose log it is, and whether it may be written |
+//! | `v2` | whether the next minor could read the log |
 //! | `version` | releases of etcd, and which go together |
 //! | `tls` | the mounted certificates |
 //! | `api`, `reporter` | what the API server says, and what is reported there |
@@ -52,6 +53,7 @@ pub mod settings;
 pub mod stall;
 pub mod streams;
 pub mod tls;
+pub mod v2;
 pub mod version;
 pub mod volume;
 pub mod wal;

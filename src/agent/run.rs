@@ -232,6 +232,7 @@ impl Agent {
         reporter.role(None);
         reporter.members(facts.live().map_or(&[], |live| &live.members));
         let report = reporter.report();
+        report.holds_v2 = None;
         report.etcd_version = self.parts.binary.as_ref().ok().map(|binary| binary.release.to_string());
         if let Some(took) = facts.heard().and_then(|told| told.took.clone()) {
             report.took = Some(took);

@@ -76,6 +76,13 @@ impl Volume {
         entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
     }
 
+    /// The newest snapshot of the log: their names are in the order of its entries.
+    pub fn newest_snapshot(&self) -> Option<PathBuf> {
+        let entries = fs::read_dir(self.data().join("member/snap")).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "snap")).max()
+    }
+
     /// Renames the data directory; an older copy makes room, so that a volume never fills up with copies.
     pub fn set_aside(&self) -> io::Result<()> {
         let (data, aside) = (self.data(), self.root.join(format!("{DATA}.aside")));
@@ -146,5 +153,12 @@ mod tests {
         fs::write(snapshots.join("tmp123"), "half").unwrap();
         fs::write(snapshots.join("db"), "db").unwrap();
         assert_eq!(volume.received(), 6);
+        assert_eq!(volume.newest_snapshot(), None);
+        let named = ["0000000000000002-0000000000000021.snap", "0000000000000002-0000000000000011.snap"]
+            .map(|name| snapshots.join(name));
+        for path in &named {
+            fs::write(path, "").unwrap();
+        }
+        assert_eq!(volume.newest_snapshot().as_ref(), Some(&named[0]));
     }
 }

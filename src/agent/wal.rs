@@ -1,4 +1,4 @@
-//! Whose log a volume holds: the first records of etcd's write-ahead log, read as etcd's own decoder reads them.
+//! etcd's write-ahead log, read as etcd's own decoder reads it: whose it is stands in its first records.
 //!
 //! A log file begins with a checksum record, then one with the metadata: member id and cluster id. Each file repeats
 //! them, so the oldest that is there will do.
@@ -48,19 +48,23 @@ pub enum WalError {
 
 /// Member and cluster of the log in a data directory; nothing where there is no log.
 pub fn read(data: &Path) -> Result<Option<(MemberId, ClusterId)>, WalError> {
-    let directory = data.join(DIRECTORY);
-    let Some(file) = oldest(&directory)? else { return Ok(None) };
-    let opened = File::open(&file).map_err(|cause| WalError::Unreadable { path: file.clone(), cause })?;
-    match metadata(opened) {
+    let Some(files) = files(data)? else { return Ok(None) };
+    let Some(file) = files.into_iter().next() else { return Err(WalError::NoFile(data.join(DIRECTORY))) };
+    match metadata(open(&file)?) {
         Ok(ids) => Ok(Some(ids)),
         Err(fault) => Err(WalError::Damaged { path: file, fault }),
     }
 }
 
-/// The log file with the lowest sequence number.
-fn oldest(directory: &Path) -> Result<Option<PathBuf>, WalError> {
-    let unreadable = |cause| WalError::Unreadable { path: directory.to_owned(), cause };
-    let entries = match fs::read_dir(directory) {
+pub(super) fn open(file: &Path) -> Result<File, WalError> {
+    File::open(file).map_err(|cause| WalError::Unreadable { path: file.to_owned(), cause })
+}
+
+/// The log's files, the oldest first; nothing where there is no log.
+pub(super) fn files(data: &Path) -> Result<Option<Vec<PathBuf>>, WalError> {
+    let directory = data.join(DIRECTORY);
+    let unreadable = |cause| WalError::Unreadable { path: directory.clone(), cause };
+    let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
@@ -72,7 +76,8 @@ fn oldest(directory: &Path) -> Result<Option<PathBuf>, WalError> {
             files.push(path);
         }
     }
-    files.into_iter().min().map(Some).ok_or_else(|| WalError::NoFile(directory.to_owned()))
+    files.sort();
+    Ok(Some(files))
 }
 
 /// `<sequence>-<index>.wal`, both 16 hexadecimal digits.
@@ -84,11 +89,11 @@ fn is_log(path: &Path) -> bool {
 }
 
 fn metadata(mut file: impl Read) -> Result<(MemberId, ClusterId), &'static str> {
-    let first = record(&mut file)?;
+    let first = record(&mut file, RECORD_MAX)?;
     if first.r#type != CHECKSUM {
         return Err("it doesn't begin with a checksum");
     }
-    let second = record(&mut file)?;
+    let second = record(&mut file, RECORD_MAX)?;
     if second.r#type != METADATA {
         return Err("its second record is not the metadata");
     }
@@ -104,15 +109,15 @@ fn metadata(mut file: impl Read) -> Result<(MemberId, ClusterId), &'static str> 
 }
 
 /// One record: its length in the lower 56 bits, whether it is padded in the uppermost, and by how much in the three
-/// above the length.
-fn record(file: &mut impl Read) -> Result<Record, &'static str> {
+/// above the length. Beyond the last one a file holds zeros, which are none.
+pub(super) fn record(file: &mut impl Read, longest: u64) -> Result<Record, &'static str> {
     const SHORT: &str = "it is cut off";
     let mut frame = [0; 8];
     file.read_exact(&mut frame).map_err(|_| SHORT)?;
     let frame = u64::from_le_bytes(frame);
     let length = frame & ((1 << 56) - 1);
     let padding = if frame >> 63 == 1 { (frame >> 56) & 0b111 } else { 0 };
-    if length == 0 || length > RECORD_MAX {
+    if length == 0 || length > longest {
         return Err("a record has an impossible length");
     }
     let mut bytes = Vec::new();
@@ -130,10 +135,10 @@ fn checksum(before: u32, data: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn framed(record: &Record) -> Vec<u8> {
+    pub(in crate::agent) fn framed(record: &Record) -> Vec<u8> {
         let mut content = record.encode_to_vec();
         let length = content.len() as u64;
         let padding = (8 - length % 8) % 8;

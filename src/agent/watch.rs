@@ -20,6 +20,7 @@ use super::record::{Life, Record};
 use super::run::{Agent, Next, pace};
 use super::stall::{Stage, Stall};
 use super::tls::Authorities;
+use super::v2::Watched;
 
 /// Longest time between two looks at an etcd that is not a settled voter.
 const BUSY: Duration = Duration::from_secs(1);
@@ -45,6 +46,8 @@ pub(super) struct Run {
     pub(super) started: Instant,
     /// The id that it joins with, where it does, and since when that stands still.
     pub(super) joins: Option<(MemberId, Stall)>,
+    /// What its log holds.
+    pub(super) v2: Watched,
 }
 
 /// What a look at a running etcd came to.
@@ -134,6 +137,7 @@ impl Agent {
         if status.is_learner {
             self.attend_learner(run, &status).await
         } else {
+            self.note_v2(&mut run.v2).await;
             Ok(self.attend_voter(&status).await)
         }
     }
@@ -149,6 +153,15 @@ impl Agent {
             reporter.volume(&data, &super::facts::Noted::Record(Box::new(record.clone())));
         }
         Ok(())
+    }
+
+    /// Of a voter: who votes has received the log.
+    async fn note_v2(&mut self, watched: &mut Watched) {
+        let (Ok(binary), volume) = (&self.parts.binary, &self.parts.volume) else { return };
+        watched.look(binary.release, volume.data(), volume.newest_snapshot()).await;
+        if let Some(reporter) = &mut self.reporter {
+            reporter.report().holds_v2 = watched.holds();
+        }
     }
 
     async fn not_yet(&mut self, facts: &Facts, run: &mut Run, fault: &str) -> io::Result<Look> {

@@ -9,6 +9,7 @@ use super::kind::Kind;
 use super::object::Etcd;
 use super::pod::Pod;
 use super::render::{BELONGS_TO, Frozen, Settings, Standing, source_endpoints, storage};
+use super::upgrade::kept;
 use crate::etcd::{BOOTSTRAPPED, SOURCES_LEFT};
 use crate::member::{Config, Formed, SeenStarts, Starts, Volume};
 
@@ -130,6 +131,7 @@ impl Facts<'_> {
             is_joined,
             frozen,
             storage: set.and_then(storage),
+            image: kept(self).map(|kept| kept.image),
             source_endpoints: set.filter(|_| is_joined).and_then(source_endpoints),
             beside: self.neighbours.iter().flat_map(|neighbour| neighbour.members.clone()).collect(),
             starts: self.starts(config.map(|config| &config.object)),

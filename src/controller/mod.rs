@@ -7,6 +7,7 @@
 //! | `supported` | what of a spec isn't carried out |
 //! | `pod`, `facts` | members' pods with their reports, and all that is known when something is decided |
 //! | `decide`, `join`, `members` | the decision, pure: facts in; steps, a status and events out |
+//! | `upgrade` | the image that stays while members couldn't start with the one that is wanted |
 //! | `runner` | watches, and what is decided as requests |
 //! | `same` | whether an object that stands is as it should be |
 
@@ -25,6 +26,7 @@ mod sample;
 pub mod spec;
 pub mod status;
 mod supported;
+mod upgrade;
 
 pub use decide::{Decision, Note, Seen, Step, conditions_written as conditions, decide, time};
 pub use facts::{Facts, Neighbour, Stands};

@@ -11,6 +11,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+/// The default of `etcd.snapshotCount`, in transactions.
+pub(super) const SNAPSHOT_COUNT: u64 = 10_000;
+
 /// Names and their texts.
 pub type Texts = BTreeMap<String, String>;
 

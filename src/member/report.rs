@@ -37,6 +37,10 @@ pub struct Report {
     /// restarted to trust what is there now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ca_changed: bool,
+    /// Whether its log holds requests of the v2 API, which etcd 3.5 wrote, 3.6 reads and 3.7 can't; absent where that isn't
+    /// known, and of other minors than 3.6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds_v2: Option<bool>,
     /// Whether it has left the cluster on the loop's word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
@@ -210,6 +214,7 @@ impl Report {
             members: Vec::new(),
             took: None,
             ca_changed: false,
+            holds_v2: None,
             left: false,
             waiting: None,
             progress: None,
@@ -303,6 +308,7 @@ mod tests {
             }],
             took: Some("5d1c/1".to_owned()),
             ca_changed: true,
+            holds_v2: Some(true),
             waiting: Some(waiting("\"quoted\"\n", "2026-11-29T20:00:00Z")),
             progress: Some(Progress { revision: 1, leader_revision: 20, bytes: 300, leader_bytes: 4000 }),
             ..report()

@@ -16,6 +16,9 @@ impl Minor {
     /// The only major version with a known order of minors.
     const MAJOR: u64 = 3;
 
+    /// The first that can't read requests of the v2 API in a log.
+    pub(crate) const WITHOUT_V2: Self = Self(Self::MAJOR, 7);
+
     /// The version that an image's tag names: `registry/etcd:v3.5.21`, `etcd:3.6.1-0`. Nothing where there is no
     /// tag or it is no etcd version (etcd-wrapper's `v0.6.2` is none).
     pub(crate) fn of_image(image: &str) -> Option<Self> {

@@ -114,3 +114,32 @@ async fn a_voter_that_is_down_is_listed_as_unwell_by_the_others() {
     shop.start_source(2, 3, &binary, super::source::Traits::default());
     shop.until(0, "listed all as well", |report| unwell(report).is_empty()).await;
 }
+
+/// etcd 3.7 ends at requests of the v2 API, which 3.5 writes when it starts: the log of a member that came from there holds
+/// them until 3.6 takes a snapshot.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_the_next_minor_cannot_read_is_reported_until_a_snapshot_takes_its_place() {
+    let (Some(old), Some(new), Some(next)) = (etcd("3.5"), etcd("3.6"), etcd("3.7")) else { return };
+    let mut shop = Shop::open(1, &old).await;
+    shop.form().await;
+    shop.end(0, Signal::TERM);
+    shop.etcd = new;
+    shop.start(0);
+    shop.until(0, "told what its log holds", |report| report.holds_v2 == Some(true)).await;
+
+    shop.end(0, Signal::TERM);
+    shop.config.etcd.snapshot_count = 10;
+    shop.render();
+    shop.start(0);
+    shop.until_voter(0).await;
+    for _ in 0..20 {
+        shop.etcdctl(&shop.client_url(0), &["put", "k", "kept"]);
+    }
+    shop.until(0, "told that it holds it no more", |report| report.holds_v2 == Some(false)).await;
+    shop.end(0, Signal::TERM);
+    shop.etcd = next;
+    shop.start(0);
+    let report = shop.until_voter(0).await;
+    assert_eq!(report.holds_v2, None, "3.7 runs on no other log");
+    assert_eq!(shop.etcdctl(&shop.client_url(0), &["get", "k", "--print-value-only"]).trim(), "kept");
+}

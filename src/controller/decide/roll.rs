@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::super::facts::Facts;
 use super::super::pod::Pod;
+use super::super::upgrade::kept;
 use crate::member::Role;
 use crate::rules::Minor;
 
@@ -32,7 +33,7 @@ pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
     };
     let outdated: Vec<&'a Pod> = facts.pods.iter().filter(|pod| reason(pod, revision).is_some()).collect();
     if outdated.is_empty() {
-        return Roll::Nothing;
+        return kept(facts).map_or(Roll::Nothing, |kept| Roll::Waits(kept.why));
     }
     if let Some(wait) = under_way(facts) {
         return Roll::Waits(wait);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Kind, Part, Render, Standing, Unrenderable};
 use crate::controller::object::Etcd;
-use crate::controller::spec::{AdvertisedUrls, Bootstrap, Spec};
+use crate::controller::spec::{AdvertisedUrls, Bootstrap, SNAPSHOT_COUNT, Spec};
 use crate::etcd::checks::Quantity;
 use crate::member::{Config, Endpoints, EtcdSettings, Owner, Scheme, Source, Starts};
 
@@ -95,7 +95,7 @@ fn settings(spec: &Spec) -> Result<EtcdSettings, Unrenderable> {
     let or = |value: &Option<String>, default: &str| value.as_deref().unwrap_or(default).to_owned();
     Ok(EtcdSettings {
         quota_bytes: bytes("spec.etcd.quota", etcd.quota.as_ref())?,
-        snapshot_count: etcd.snapshot_count.unwrap_or(10_000),
+        snapshot_count: etcd.snapshot_count.unwrap_or(SNAPSHOT_COUNT),
         metrics: or(&etcd.metrics, "basic"),
         enable_grpc_gateway: etcd.enable_grpc_gateway,
         auto_compaction_mode: or(&shared.auto_compaction_mode, "periodic"),

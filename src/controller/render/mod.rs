@@ -25,7 +25,7 @@ use crate::etcd::{GROUP, KIND, VERSION};
 use crate::member::{Config, Formed};
 
 pub(super) use config_map::{config, quantity};
-pub(super) use standing::{CONTAINER, source_endpoints, storage};
+pub(super) use standing::{CONTAINER, image, source_endpoints, storage};
 pub use standing::{Frozen, Standing};
 pub(super) use stateful_set::hash;
 

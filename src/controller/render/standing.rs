@@ -21,6 +21,8 @@ pub struct Standing {
     pub frozen: Option<Frozen>,
     /// Size of the volumes in the claim template that stands: it can't be changed.
     pub storage: Option<String>,
+    /// The image that stays although another is wanted, where one does.
+    pub image: Option<String>,
     /// Endpoints of the source in the pods that stand, once the join is complete: edits have no effect then.
     pub source_endpoints: Option<Vec<String>>,
     /// Members of other Etcds that join the same cluster, with their peer URLs.
@@ -61,10 +63,19 @@ pub(in crate::controller) const CONTAINER: &str = "etcd";
 /// Flag with the endpoints of own and joined cluster.
 pub(super) const SERVICE_ENDPOINTS: &str = "--service-endpoints";
 
+/// The image of etcd in a StatefulSet.
+pub(in crate::controller) fn image(stateful_set: &Value) -> Option<&str> {
+    container(stateful_set)?.get("image")?.as_str()
+}
+
+fn container(stateful_set: &Value) -> Option<&Value> {
+    let containers = stateful_set.pointer("/spec/template/spec/containers")?.as_array()?;
+    containers.iter().find(|container| container["name"] == CONTAINER)
+}
+
 /// The endpoints of the source that the pods of a StatefulSet are started with.
 pub(in crate::controller) fn source_endpoints(stateful_set: &Value) -> Option<Vec<String>> {
-    let containers = stateful_set.pointer("/spec/template/spec/containers")?.as_array()?;
-    let container = containers.iter().find(|container| container["name"] == CONTAINER)?;
+    let container = container(stateful_set)?;
     let command: Vec<&str> = container["command"].as_array()?.iter().filter_map(Value::as_str).collect();
     let at = command.iter().position(|word| *word == SERVICE_ENDPOINTS)?;
     Some(command.get(at + 1)?.split(',').skip(1).map(str::to_owned).collect())

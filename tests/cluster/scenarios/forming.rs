@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::harness::certificates::{secrets, with_tls};
-use crate::harness::{Etcd, IMAGE_3_5, IMAGE_3_6, Installed, Writer, eventually, spec};
+use crate::harness::{Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, Installed, Writer, eventually, spec};
 use crate::support::pem::Authority;
 
 use std::time::Duration;
@@ -85,6 +85,33 @@ fn one_member_grows_to_three_and_changes_its_version_and_settings_under_writes()
 
     let (written, refused) = writer.nothing_is_lost_by(&main, 2);
     assert!(written > 20, "{written} writes; refused: {refused}");
+}
+
+/// What etcd 3.5 wrote, 3.7 can't read, and no image goes back: a cluster of one would be lost.
+#[test]
+fn from_3_5_by_3_6_a_cluster_comes_to_3_7_only_once_its_log_can_be_read_there() {
+    let Some(installed) = Installed::looping() else { return };
+    let shop = installed.namespace();
+    let main = Etcd::create(&shop, "main", &spec(1, IMAGE_3_5));
+    main.until_ready();
+    main.etcdctl(0, &["put", "color", "blue"]).ok();
+    main.change(&json!({"etcd": {"image": IMAGE_3_6}}));
+    main.until_ready();
+    assert!(version(&main, 0).starts_with("3.6."));
+
+    main.change(&json!({"etcd": {"image": IMAGE_3_7}}));
+    main.until("AllMembersUpdated", "False", "the log of main-0 holds what etcd 3.5 wrote");
+    main.replace_pods(&[0]);
+    assert!(version(&main, 0).starts_with("3.6."), "whoever restarts its pod");
+    main.change(&json!({"etcd": {"snapshotCount": 10}}));
+    let script = "for n in $(seq 30); do etcdctl put filler $n; done";
+    eventually(SOON, "it runs 3.7", || {
+        shop.exec("main-0", &["sh", "-c", script]);
+        let status = main.etcdctl(0, &["endpoint", "status"]).stdout;
+        if status.contains("3.7.") { Ok(()) } else { Err(status) }
+    });
+    main.until_ready();
+    assert_eq!(main.get(0, "color"), "blue");
 }
 
 /// The release that a member runs.

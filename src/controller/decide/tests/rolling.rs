@@ -127,3 +127,51 @@ fn a_pod_that_gives_nothing_is_replaced_though_others_are_not_well() {
     world.pods[2].revision = "main-old".to_owned();
     assert_eq!(replaced(&mut world).as_deref(), Some("main-2"));
 }
+
+/// What a cluster of one is lost by: etcd 3.7 ends at what 3.5 wrote, and no image goes back.
+#[test]
+fn an_image_stays_until_every_member_has_said_that_the_next_can_read_its_log() {
+    let mut world = World::running(&three());
+    world.record("9");
+    world.etcd.status = world.decide().status;
+    let image = |world: &World| {
+        let set = world.objects.iter().find(|object| object.kind == Kind::StatefulSet).unwrap();
+        set.object["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap().to_owned()
+    };
+    world.etcd.spec.etcd.image = Some("etcd:v3.7.3".to_owned());
+    let says = |pods: &mut [Pod], holds: [Option<bool>; 3]| {
+        pods.iter_mut().zip(holds).for_each(|(pod, holds)| of(pod).holds_v2 = holds);
+    };
+    for (holds, said) in [
+        ([None, None, None], "main-0 has not said yet"),
+        ([Some(false), Some(true), None], "the log of main-1 holds what etcd 3.5 wrote"),
+        ([Some(false), Some(false), None], "main-2 has not said yet"),
+    ] {
+        says(&mut world.pods, holds);
+        world.make();
+        assert_eq!(image(&world), "etcd:v3.6.4", "{said}");
+        assert_eq!(world.decide().steps, [], "{said}");
+        let (status, _, message) = world.condition("AllMembersUpdated");
+        assert!(status == "False" && message.contains(said), "{said}: {message}");
+        assert!(message.ends_with("until then etcd:v3.6.4 stays"), "{message}");
+    }
+    // Nor does one that sleeps come up with it.
+    let awake = std::mem::take(&mut world.pods);
+    world.etcd.spec.replicas = 0;
+    world.make();
+    assert_eq!(image(&world), "etcd:v3.6.4");
+    assert!(world.condition("AllMembersUpdated").2.contains("no member runs"));
+
+    (world.etcd.spec.replicas, world.pods) = (3, awake);
+    world.make();
+    says(&mut world.pods, [Some(false); 3]);
+    assert!(matches!(&world.decide().steps[..], [Step::Apply { kind: Kind::StatefulSet, .. }]));
+    world.make();
+    assert_eq!(image(&world), "etcd:v3.7.3");
+    world.pods.iter_mut().for_each(|pod| pod.revision = "main-old".to_owned());
+    assert_eq!(replaced(&mut world).as_deref(), Some("main-2"));
+    // Members of 3.7 have nothing to say of it.
+    of(&mut world.pods[2]).holds_v2 = None;
+    world.make();
+    assert_eq!(image(&world), "etcd:v3.7.3");
+}
