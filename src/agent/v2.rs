@@ -10,6 +10,7 @@ use prost::Message;
 
 use super::pb::walpb::{Entry, Record, Snapshot, V2Request};
 use super::version::Release;
+use super::volume::Volume;
 use super::wal::{self, WalError};
 
 /// Longest record that is read, in bytes: etcd takes requests of 1.5 MiB, or what it is told.
@@ -84,11 +85,14 @@ impl Watched {
         self.last.as_ref().map(|seen| seen.holds)
     }
 
-    /// Reads the log, where it may have changed what it is read for; `snapshot` is the newest file of one. Only of 3.6 it
-    /// matters: the minors below it aren't followed by 3.7, and those above it don't run on such a log.
-    pub async fn look(&mut self, etcd: Release, data: PathBuf, snapshot: Option<PathBuf>) {
-        let now = Instant::now();
-        if (etcd.major, etcd.minor) != (3, 6) || !self.is_due(now, snapshot.as_deref()) {
+    /// Reads the log, where it may have changed what it is read for. Only of 3.6 it matters: the minors below it aren't
+    /// followed by 3.7, and those above it don't run on such a log.
+    pub async fn look(&mut self, etcd: Release, volume: &Volume) {
+        if (etcd.major, etcd.minor) != (3, 6) {
+            return;
+        }
+        let (now, data, snapshot) = (Instant::now(), volume.data(), volume.newest_snapshot());
+        if !self.is_due(now, snapshot.as_deref()) {
             return;
         }
         let read = tokio::task::spawn_blocking(move || holds_v2(&data)).await;

@@ -72,15 +72,17 @@ impl Volume {
 
     /// Bytes of the snapshots that were received, or are being received, as far as they tell that something moves.
     pub fn received(&self) -> u64 {
-        let entries = fs::read_dir(self.data().join("member/snap")).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
+        self.snapshots().filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
     }
 
     /// The newest snapshot of the log: their names are in the order of its entries.
     pub fn newest_snapshot(&self) -> Option<PathBuf> {
-        let entries = fs::read_dir(self.data().join("member/snap")).into_iter().flatten().flatten();
-        let paths = entries.map(|entry| entry.path());
+        let paths = self.snapshots().map(|entry| entry.path());
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "snap")).max()
+    }
+
+    fn snapshots(&self) -> impl Iterator<Item = fs::DirEntry> {
+        fs::read_dir(self.data().join("member/snap")).into_iter().flatten().flatten()
     }
 
     /// Renames the data directory; an older copy makes room, so that a volume never fills up with copies.

@@ -158,7 +158,7 @@ impl Agent {
     /// Of a voter: who votes has received the log.
     async fn note_v2(&mut self, watched: &mut Watched) {
         let (Ok(binary), volume) = (&self.parts.binary, &self.parts.volume) else { return };
-        watched.look(binary.release, volume.data(), volume.newest_snapshot()).await;
+        watched.look(binary.release, volume).await;
         if let Some(reporter) = &mut self.reporter {
             reporter.report().holds_v2 = watched.holds();
         }

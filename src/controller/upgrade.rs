@@ -20,10 +20,13 @@ pub(in crate::controller) struct Kept {
 /// The image that stays until every member has said that its log can be read by the one that is wanted.
 pub(in crate::controller) fn kept(facts: &Facts<'_>) -> Option<Kept> {
     let stands = facts.stateful_set().and_then(|set| image(&set.object))?;
-    let wanted = facts.etcd.spec.etcd.image.as_deref().or(facts.settings.etcd_image.as_deref())?;
+    let wanted = facts.settings.image(facts.etcd)?;
     let (before, after) = (Minor::of_image(stands)?, Minor::of_image(wanted)?);
     let drops_v2 = before < Minor::WITHOUT_V2 && after >= Minor::WITHOUT_V2;
-    let why = unreadable(facts).filter(|_| drops_v2 && facts.has_members())?;
+    if !drops_v2 || !facts.has_members() {
+        return None;
+    }
+    let why = unreadable(facts)?;
     Some(Kept { image: stands.to_owned(), why: format!("{why}; until then {stands} stays") })
 }
 

@@ -133,7 +133,7 @@ fn neighbour(facts: &Facts<'_>) -> Option<String> {
 
 /// etcd goes one minor at a time.
 fn image_jumps(facts: &Facts<'_>) -> Option<String> {
-    let image = facts.etcd.spec.etcd.image.as_deref().or(facts.settings.etcd_image.as_deref())?;
+    let image = facts.settings.image(facts.etcd)?;
     let wanted = Minor::of_image(image)?;
     facts.pods.iter().find_map(|pod| {
         let version = pod.report()?.etcd_version.as_deref()?;

@@ -53,6 +53,13 @@ pub struct Settings {
     pub agent_image: String,
 }
 
+impl Settings {
+    /// The image of etcd that is wanted for an Etcd; nothing where nobody names one.
+    pub fn image<'a>(&'a self, etcd: &'a Etcd) -> Option<&'a str> {
+        etcd.spec.etcd.image.as_deref().or(self.etcd_image.as_deref())
+    }
+}
+
 /// An object as it should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {

@@ -77,8 +77,8 @@ fn copy(render: Render<'_>) -> Value {
 
 fn container(render: Render<'_>) -> Result<Value, Unrenderable> {
     let wanted = &render.etcd.spec.etcd;
-    let image = render.standing.image.as_deref().or(wanted.image.as_deref());
-    let image = image.or(render.settings.etcd_image.as_deref()).ok_or(Unrenderable::NoImage)?;
+    let kept = render.standing.image.as_deref();
+    let image = kept.or_else(|| render.settings.image(render.etcd)).ok_or(Unrenderable::NoImage)?;
     let resources = wanted
         .resources
         .as_ref()

@@ -29,6 +29,15 @@ impl<'a> Source<'a> {
         source
     }
 
+    /// Starts one that everybody finds, and waits until it serves.
+    #[track_caller]
+    pub fn serving(shop: &'a Namespace<'a>, name: &str, size: u32, image: &str) -> Self {
+        let source = Self::start(shop, name, size, image);
+        source.publish();
+        source.until_ready();
+        source
+    }
+
     /// The name by which its clients find it.
     pub fn publish(&self) {
         self.service(&self.client());

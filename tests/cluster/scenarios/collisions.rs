@@ -12,9 +12,7 @@ const SOON: Duration = Duration::from_mins(2);
 fn a_peer_url_and_a_name_that_are_taken_stop_a_target_and_are_named() {
     let Some(installed) = Installed::looping() else { return };
     let (shop, elsewhere) = (installed.namespace(), installed.namespace());
-    let source = Source::start(&shop, "src", 1, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 1, IMAGE_3_6);
     let writer = Writer::start(&shop, "http://src:2379", None);
     let (cluster, before) = source.members();
     let spec = joining(1, IMAGE_3_6, &source.bootstrap());

@@ -154,9 +154,7 @@ fn a_wrong_ca_and_a_certificate_that_the_source_refuses_are_named_and_new_secret
 fn a_source_two_minors_behind_is_left_alone_and_joined_by_an_etcd_that_is_created_anew() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 1, IMAGE_3_5);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 1, IMAGE_3_5);
     let before = source.members();
     let c2 = Etcd::create(&shop, "c2", &joining(1, IMAGE_3_7, &source.bootstrap()));
     let is_too_new = ["this image has etcd 3.7.", "oldest member 3.5.", "use an image of 3.5 or 3.6"];

@@ -101,9 +101,7 @@ fn kill_at_random(c2: &Etcd<'_>, seed: u64) -> String {
 fn source_members_and_agents_that_are_killed_at_random_moments_hold_a_join_up_and_lose_nothing() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 3, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 3, IMAGE_3_6);
     let (cluster, before) = source.members();
     let writer = Writer::start(&shop, "http://src:2379", None);
     let c2 = Etcd::create(&shop, "c2", &joining(2, IMAGE_3_6, &source.bootstrap()));

@@ -108,8 +108,7 @@ fn over_tls_a_newer_minor_joins_an_etcd_of_another_namespace() {
         "clientEndpoints": [format!("https://main-client.{}.svc:2379", old.name)],
     });
     let c2 = Etcd::create(&new, "c2", &with_tls(joining(2, IMAGE_3_6, &bootstrap)));
-    c2.until("BootstrappedWithExistingCluster", "True", "");
-    c2.until_ready();
+    c2.until_joined();
     assert_eq!(c2.voters(1), ["c2-0", "c2-1", "main-0"]);
     assert_eq!(c2.members(0), main.members(0));
     let (written, refused) = writer.nothing_is_lost_by(&c2, 1);
@@ -123,15 +122,12 @@ fn over_tls_a_newer_minor_joins_an_etcd_of_another_namespace() {
 fn two_join_one_cluster_at_the_same_time() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 1, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 1, IMAGE_3_6);
     let writer = Writer::start(&shop, "http://src:2379", None);
     let both =
         ["c2", "c3"].map(|name| Etcd::create(&shop, name, &joining(2, IMAGE_3_6, &source.bootstrap())));
     for etcd in &both {
-        etcd.until("BootstrappedWithExistingCluster", "True", "");
-        etcd.until_ready();
+        etcd.until_joined();
     }
     assert_eq!(both[0].voters(1), ["c2-0", "c2-1", "c3-0", "c3-1", "src-0"]);
     assert_eq!(both[0].members(0), both[1].members(1));

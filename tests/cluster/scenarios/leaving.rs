@@ -20,16 +20,13 @@ fn joining(replicas: u32, source: &Source<'_>) -> Value {
 fn however_targets_are_deleted_their_members_leave_one_by_one_and_a_leader_hands_over_first() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 2, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 2, IMAGE_3_6);
     let before = source.members();
     let writer = Writer::start(&shop, "http://src:2379", None);
     let targets = ["Background", "Foreground", "Orphan"]
         .map(|policy| (policy, Etcd::create(&shop, &policy.to_lowercase(), &joining(1, &source))));
     for (_, target) in &targets {
-        target.until("BootstrappedWithExistingCluster", "True", "");
-        target.until_ready();
+        target.until_joined();
     }
     let all: Vec<String> = targets.iter().map(|(_, target)| target.client_url(0)).collect();
     let [_, (_, leader), (_, orphaning)] = &targets;
@@ -149,9 +146,7 @@ fn needed(etcd: &str) -> BTreeSet<String> {
 fn a_target_that_is_deleted_in_the_middle_of_its_join_takes_its_members_out_again() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 1, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 1, IMAGE_3_6);
     let before = source.members();
     let writer = Writer::start(&shop, "http://src:2379", None);
     let c2 = Etcd::create(&shop, "c2", &joining(3, &source));
@@ -176,9 +171,7 @@ fn a_target_that_is_deleted_in_the_middle_of_its_join_takes_its_members_out_agai
 fn pods_that_never_became_members_keep_no_deletion_waiting() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 1, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 1, IMAGE_3_6);
     let before = source.members();
     let (mut crowded, mut imageless) = (joining(2, &source), joining(1, &source));
     crowded["schedulingConstraints"] = json!({"affinity": {"podAntiAffinity": {
@@ -204,13 +197,10 @@ fn pods_that_never_became_members_keep_no_deletion_waiting() {
 fn a_member_that_can_not_start_leaves_when_the_spec_of_its_deleted_etcd_is_corrected() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 2, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 2, IMAGE_3_6);
     let before = source.members();
     let c2 = Etcd::create(&shop, "c2", &joining(1, &source));
-    c2.until("BootstrappedWithExistingCluster", "True", "");
-    c2.until_ready();
+    c2.until_joined();
     c2.change(&json!({"etcd": {"image": "docker.io/local/no-such-image:3.6"}}));
     c2.until("AllMembersReady", "False", "c2-0 can't start its container etcd");
     c2.delete();
@@ -225,12 +215,9 @@ fn a_member_that_can_not_start_leaves_when_the_spec_of_its_deleted_etcd_is_corre
 fn with_the_source_gone_for_ever_a_target_goes_once_its_quorum_is_given_up() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::start(&shop, "src", 2, IMAGE_3_6);
-    source.publish();
-    source.until_ready();
+    let source = Source::serving(&shop, "src", 2, IMAGE_3_6);
     let c2 = Etcd::create(&shop, "c2", &joining(1, &source));
-    c2.until("BootstrappedWithExistingCluster", "True", "");
-    c2.until_ready();
+    c2.until_joined();
     source.end();
 
     c2.delete();
