@@ -1,11 +1,13 @@
 //! Manifests per second: 10,000 of them, each a file of its own, in block YAML with comments, read and judged.
 //!
-//! `cargo bench --bench lint` prints how long all of them take, and how many that is per second; on one core.
+//! `cargo bench --bench lint` prints how long all of them take, and how many that is per second, on one core; beside it
+//! the parser alone, whose events are counted and nothing else.
 #![allow(missing_docs, reason = "a benchmark")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use etcd_warden::diagnostics::Source;
 use etcd_warden::lint::{Lint, Stored};
+use granit_parser::Parser;
 use std::hint::black_box;
 
 const MANIFESTS: usize = 10_000;
@@ -73,6 +75,14 @@ fn lint(criterion: &mut Criterion) {
             let errors: usize = judged.map(|linted| linted.report.findings.len()).sum();
             assert!(errors >= MANIFESTS / 10);
             black_box(errors)
+        });
+    });
+    group.bench_function("10000 manifests, events alone", |bencher| {
+        bencher.iter(|| {
+            let events = texts.iter().map(|text| Parser::new_from_str(text).flatten().count());
+            let events: usize = events.sum();
+            assert!(events > 100 * MANIFESTS);
+            black_box(events)
         });
     });
     group.finish();

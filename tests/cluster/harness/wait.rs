@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at: most looks are a kubectl, which costs more than the pause.
+/// The least pause between two looks.
 const STEP: Duration = Duration::from_millis(100);
+
+/// A pause is so many times as long as the look before it: many wait at a time, and a look that is a kubectl works.
+const LOOKS: u32 = 2;
 
 /// What a look at the world says: it is so, or what is there instead.
 pub trait Look {
@@ -40,10 +43,11 @@ impl<T> Look for Result<T, String> {
 pub fn eventually<L: Look>(deadline: Duration, what: &str, mut look: impl FnMut() -> L) -> L::Found {
     let end = Instant::now() + deadline;
     loop {
+        let began = Instant::now();
         match look().found() {
             Ok(found) => return found,
             Err(seen) => assert!(Instant::now() < end, "not within {deadline:?}: {what}; seen last: {seen}"),
         }
-        std::thread::sleep(STEP);
+        std::thread::sleep(STEP.max(began.elapsed() * LOOKS));
     }
 }

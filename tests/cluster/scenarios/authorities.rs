@@ -116,11 +116,8 @@ fn one_at_a_time(watch: &str) -> Vec<String> {
 
 /// Reads a value with another certificate than the writer's own.
 fn get_as(shop: &Namespace<'_>, pair: &Pair) -> Result<String, String> {
-    for (file, text) in [("other.crt", &pair.chain), ("other.key", &pair.key)] {
-        let write = format!("cat >/tmp/{file}");
-        shop.kubectl_with(&["exec", "--stdin", "writer", "--", "sh", "-c", &write], text).ok();
-    }
-    let get =
-        "ETCDCTL_CERT=/tmp/other.crt ETCDCTL_KEY=/tmp/other.key etcdctl --command-timeout=5s get written/1";
-    shop.exec("writer", &["sh", "-c", get]).attempt()
+    // As arguments: what kubectl sends as standard input is lost where the command has begun before it is attached.
+    let get = "printf %s \"$1\" >/tmp/other.crt && printf %s \"$2\" >/tmp/other.key && \
+               ETCDCTL_CERT=/tmp/other.crt ETCDCTL_KEY=/tmp/other.key etcdctl --command-timeout=5s get written/1";
+    shop.exec("writer", &["sh", "-c", get, "sh", &pair.chain, &pair.key]).attempt()
 }
