@@ -16,6 +16,7 @@ pub use sentence::Sentence;
 pub use source::{Position, Region, Source};
 
 use crate::manifest::Location;
+use crate::text::quoted;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,6 +61,7 @@ impl Finding {
     pub fn of_field(level: Level, rule: &str, field: &str, message: &str, place: Location) -> Self {
         let message = message.strip_prefix(field).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
         let Sentence { what, help } = Sentence::read(message, rule);
+        let place = if is_about_its_key(field, &what) { place.at_key() } else { place };
         let message = if what == sentence::REQUIRED_VALUE { required(field, place) } else { what };
         Self {
             level,
@@ -71,6 +73,13 @@ impl Finding {
             place: Some(place),
         }
     }
+}
+
+/// Whether the value that is refused is the key that the brackets of the field hold.
+fn is_about_its_key(field: &str, what: &str) -> bool {
+    let key = field.strip_suffix(']').and_then(|field| field.split_once('['));
+    let value = what.split_once("Invalid value: ").map(|(_, rest)| rest);
+    key.zip(value).is_some_and(|((_, key), value)| value.starts_with(&format!("{}: ", quoted(key))))
 }
 
 /// What is said of a value that must be there.

@@ -19,19 +19,19 @@ pub(super) const REQUIRED_VALUE: &str = "Required value";
 
 impl Sentence {
     /// Takes apart a message as the server answers it, with the rule's id at its end or without. The catalogue puts
-    /// what to do behind the last full stop or semicolon; behind `Required value` stands nothing else.
+    /// what to do behind the last sentence or semicolon; behind `Required value` stands nothing else.
     pub fn read(message: &str, rule: &str) -> Self {
         let end = format!(" [{rule}]");
         let message = message.strip_suffix(end.as_str()).unwrap_or(message);
-        if let Some(what_to_do) = message.strip_prefix(REQUIRED) {
-            return Self::new(REQUIRED_VALUE, Some(what_to_do));
+        if let Some((before, what_to_do)) = last_outside_quotes(message, REQUIRED) {
+            return Self::new(&format!("{before}{REQUIRED_VALUE}"), Some(what_to_do));
         }
         if let Some((what, found)) = last_outside_quotes(message, ": write ").filter(|_| rule == TYPE_RULE)
             && let Some((expected, found)) = last_outside_quotes(found, "; ")
         {
             return Self::new(&format!("{what}: {found}"), Some(&format!("write {expected}")));
         }
-        match last_outside_quotes(message, ". ").or_else(|| last_outside_quotes(message, "; ")) {
+        match last_sentence(message).or_else(|| last_outside_quotes(message, "; ")) {
             Some((what, help)) => Self::new(what, Some(help)),
             None => Self::new(message, None),
         }
@@ -42,22 +42,33 @@ impl Sentence {
     }
 }
 
+/// Splits before the last sentence: a full stop also stands in `e.g.`, and among characters that a name may have.
+fn last_sentence(message: &str) -> Option<(&str, &str)> {
+    let begins = |rest: &str| rest.starts_with(|first: char| first.is_ascii_uppercase());
+    outside_quotes(message, ". ").filter(|(_, rest)| begins(rest)).last()
+}
+
 /// Splits at the last separator that doesn't stand in a quoted value.
-fn last_outside_quotes<'m>(message: &'m str, separator: &str) -> Option<(&'m str, &'m str)> {
-    let (mut quoted, mut escaped, mut last) = (false, false, None);
-    for (at, character) in message.char_indices() {
+fn last_outside_quotes<'m>(message: &'m str, separator: &'m str) -> Option<(&'m str, &'m str)> {
+    outside_quotes(message, separator).last()
+}
+
+/// What stands before and behind each separator that doesn't stand in a quoted value.
+fn outside_quotes<'m>(message: &'m str, separator: &'m str) -> impl Iterator<Item = (&'m str, &'m str)> {
+    let (mut quoted, mut escaped) = (false, false);
+    message.char_indices().filter_map(move |(at, character)| {
         match character {
             _ if escaped => escaped = false,
             '\\' if quoted => escaped = true,
             '"' => quoted = !quoted,
-            _ if !quoted && message.get(at..).is_some_and(|rest| rest.starts_with(separator)) => {
-                last = Some(at);
+            _ if !quoted => {
+                let rest = message.get(at..)?.strip_prefix(separator)?;
+                return Some((message.get(..at)?, rest));
             }
             _ => {}
         }
-    }
-    let at = last?;
-    Some((message.get(..at)?, message.get(at + separator.len()..)?))
+        None
+    })
 }
 
 /// Help is no sentence of its own; names keep their spelling.
@@ -98,6 +109,21 @@ mod tests {
             ("Required value: write \"backup: {}\" [r]", "Required value", Some("write \"backup: {}\"")),
             ("Invalid value: \"x\": must be above 0 [r]", "Invalid value: \"x\": must be above 0", None),
             (r#"Invalid value: "a\"; b": no"#, r#"Invalid value: "a\"; b": no"#, None),
+            (
+                r#"Invalid value: "x": has no port; etcd refuses a URL without one, write e.g. "x:2380" [r]"#,
+                r#"Invalid value: "x": has no port"#,
+                Some(r#"etcd refuses a URL without one, write e.g. "x:2380""#),
+            ),
+            (
+                r#"Invalid value: "c": a name is 3 to 63 characters of a-z . _ -, beginning with a letter [r]"#,
+                r#"Invalid value: "c": a name is 3 to 63 characters of a-z . _ -, beginning with a letter"#,
+                None,
+            ),
+            (
+                "would be refused: spec.a: Required value: write a name; a pod without it can't start [r]",
+                "would be refused: spec.a: Required value",
+                Some("write a name; a pod without it can't start"),
+            ),
             ("Invalid value: is broken. DNS says so", "Invalid value: is broken", Some("DNS says so")),
         ] {
             let read = Sentence::read(message, "r");

@@ -32,7 +32,7 @@ const METADATA: [&str; 15] = [
 const ALIKE: f64 = 0.8;
 
 /// The resource as its definition describes it.
-fn schema() -> &'static Value {
+pub(super) fn schema() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     // A table with a wrong path is a test's to find; here it means that no field is unknown.
     SCHEMA.get_or_init(|| crd::schema(Strength::Structural, false).unwrap_or_default())
@@ -108,7 +108,7 @@ fn said(part: Part<'_>, name: &str, path: &str, help: Option<String>) -> Finding
 }
 
 /// The properties of an object with a known set of fields.
-fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+pub(super) fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }
 

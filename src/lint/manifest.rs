@@ -1,9 +1,10 @@
 //! An Etcd as a manifest: what a cluster would say of it.
 
-use super::{Judged, Lint, Stored};
+use super::{Judged, Lint, Stored, types};
 use crate::admission::mutate;
 use crate::diagnostics::{Finding, Level};
-use crate::etcd::{Etcd, KIND, Slot, crd};
+use crate::etcd::crd::{self, TYPE_RULE};
+use crate::etcd::{Etcd, KIND, Slot};
 use crate::manifest::Part;
 use crate::rules::{Request, Verdict, View, Warning, judge};
 use serde_json::Value;
@@ -21,7 +22,9 @@ impl Lint {
             crd::fill_in(&mut old);
             old
         });
-        let verdict = self.verdict(as_sent(manifest, old.as_ref()), old.as_ref(), &namespace);
+        let judged =
+            |manifest: Value| self.verdict(as_sent(manifest, old.as_ref()), old.as_ref(), &namespace);
+        let verdict = judged(manifest);
         let object = described(part, self.namespace.as_deref());
         let of = |level, rule: &str, field: &str, message: &str| Finding {
             object: Some(object.clone()),
@@ -31,7 +34,10 @@ impl Lint {
         let known = violations
             .filter(|violation| !namespace.is_empty() || !needs_namespace(violation.rule, &violation.field));
         let known = known.map(|found| of(Level::Error, found.rule, &found.field, &found.message));
-        let mut findings: Vec<Finding> = known.map(|finding| in_quotes(finding, part)).collect();
+        let mut findings: Vec<Finding> = known.collect();
+        let untyped = types::wrong(part, &findings).into_iter();
+        findings.extend(untyped.map(|(field, message)| of(Level::Error, TYPE_RULE, &field, &message)));
+        findings = findings.into_iter().map(|finding| in_quotes(finding, part, &judged)).collect();
         findings.extend(verdict.warnings.iter().map(|warning| {
             of(Level::Warning, warning.id, warning.field.as_deref().unwrap_or_default(), &warning.text)
         }));
@@ -95,16 +101,34 @@ fn as_sent(mut manifest: Value, old: Option<&Value>) -> Value {
     manifest
 }
 
-/// What YAML takes for something else than a text is one in quotes.
-fn in_quotes(finding: Finding, part: Part<'_>) -> Finding {
-    let written =
-        finding.field.as_deref().map(|field| part.at_field(field).span).map(|span| part.written(span));
-    match (written, finding.help.as_deref()) {
-        (Some(written), Some(WRITE_A_STRING)) if !written.contains(['"', '\'', '{', '[', '\n']) => {
-            Finding { help: Some(format!("{WRITE_A_STRING}: \"{written}\"")), ..finding }
-        }
-        _ => finding,
+/// What YAML takes for something else than a text is one in quotes; where that text is no better, why.
+fn in_quotes(finding: Finding, part: Part<'_>, judged: &dyn Fn(Value) -> Verdict) -> Finding {
+    let Some(field) = finding.field.as_deref().filter(|_| finding.help.as_deref() == Some(WRITE_A_STRING))
+    else {
+        return finding;
+    };
+    let written = part.written(part.at_field(field).span);
+    if written.contains(['"', '\'', '{', '[', '\n']) {
+        return finding;
     }
+    let mut quoted = part.value();
+    if let Some(value) = quoted.pointer_mut(part.pointer(field).as_str()) {
+        *value = Value::from(written);
+    }
+    let violations = judged(quoted).violations;
+    let help = match violations.iter().find(|violation| violation.field == field) {
+        Some(still) => {
+            format!("{WRITE_A_STRING}, but not \"{written}\": {}", detail(&still.message, written))
+        }
+        None => format!("{WRITE_A_STRING}: \"{written}\""),
+    };
+    Finding { help: Some(help), ..finding }
+}
+
+/// What a message says of a value, without the value and the rule's id.
+fn detail<'m>(message: &'m str, value: &str) -> &'m str {
+    let message = message.rsplit_once(" [").map_or(message, |(message, _)| message);
+    message.split_once(&format!("\"{value}\": ")).map_or(message, |(_, detail)| detail)
 }
 
 /// The remedy of a value that should be a text.
@@ -125,5 +149,50 @@ pub(super) fn described(part: Part<'_>, namespace: Option<&str>) -> String {
         (Some(namespace), Some(name)) => format!("{KIND} {namespace}/{name}"),
         (None, Some(name)) => format!("{KIND} {name}"),
         (_, None) => format!("{KIND} without a name"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostics::Source;
+
+    /// The remedies for an Etcd with this line in `spec.etcd`, and this name.
+    fn remedies(name: &str, line: &str) -> Vec<String> {
+        let text = format!(
+            "apiVersion: druid.gardener.cloud/v1alpha1\nkind: Etcd\nmetadata: {{name: {name}}}\nspec:\n  replicas: 1\n  \
+             labels: {{}}\n  backup: {{}}\n  etcd:\n    {line}\n"
+        );
+        let linted = Lint::default().text(Source::new("x.yaml", text), &Stored::default());
+        linted.report.findings.into_iter().filter_map(|finding| finding.help).collect()
+    }
+
+    #[test]
+    fn quotes_are_advised_where_they_help() {
+        assert_eq!(remedies("main", "image: 3.6"), ["write a string: \"3.6\""]);
+        let duration = &remedies("main", "heartbeatDuration: 10")[0];
+        assert!(
+            duration.starts_with("write a string, but not \"10\": not a duration: write numbers"),
+            "{duration}"
+        );
+        let name = &remedies("123", "metrics: basic")[0];
+        assert!(name.starts_with("write a string, but not \"123\": Services are named after it"), "{name}");
+    }
+
+    #[test]
+    fn a_key_is_underlined_where_it_is_what_is_wrong() {
+        for (labels, underlined) in [
+            ("labels: {\"a b\": c}", "\"a b\""),
+            ("annotations: {? -scrape\n: \"true\"}", "-scrape"),
+            ("labels: {a: \"b c\"}", "\"b c\""),
+        ] {
+            let text = format!(
+                "apiVersion: druid.gardener.cloud/v1alpha1\nkind: Etcd\nmetadata: {{name: main}}\nspec:\n  replicas: 1\n  \
+                 labels: {{}}\n  backup: {{}}\n  etcd:\n    clientService: {{{labels}}}\n"
+            );
+            let linted = Lint::default().text(Source::new("x.yaml", text.as_str()), &Stored::default());
+            let places = linted.report.findings.iter().map(|finding| finding.place.unwrap().span.of(&text));
+            assert_eq!(places.collect::<Vec<_>>(), [underlined], "{text}");
+        }
     }
 }

@@ -16,6 +16,7 @@ mod select;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod types;
 
 pub use entries::{UnknownId, entries, find, without_brackets};
 pub use filter::Filter;

@@ -19,6 +19,13 @@ pub struct Location {
     pub missing: bool,
 }
 
+impl Location {
+    /// The place of the key, where the value has one.
+    pub fn at_key(self) -> Self {
+        Self { span: self.key.unwrap_or(self.span), ..self }
+    }
+}
+
 /// A value in a document: the document itself, or something in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'d> {
@@ -49,12 +56,20 @@ impl<'d> Part<'d> {
 
     /// Whether it is `null`, or nothing at all.
     pub fn is_null(&self) -> bool {
-        matches!(&self.child.node.content, Content::Scalar(serde_json::Value::Null))
+        self.scalar().is_some_and(serde_json::Value::is_null)
     }
 
     /// Whether it is a list.
     pub fn is_list(&self) -> bool {
         matches!(self.child.node.content, Content::List(_))
+    }
+
+    /// The value, where it is neither a list nor an object.
+    pub fn scalar(&self) -> Option<&'d serde_json::Value> {
+        match &self.child.node.content {
+            Content::Scalar(value) => Some(value),
+            Content::List(_) | Content::Object(_) => None,
+        }
     }
 
     /// A field of it.
@@ -84,10 +99,7 @@ impl<'d> Part<'d> {
 
     /// Its text, where it is one.
     pub fn text(&self) -> Option<&'d str> {
-        match &self.child.node.content {
-            Content::Scalar(value) => value.as_str(),
-            Content::List(_) | Content::Object(_) => None,
-        }
+        self.scalar().and_then(serde_json::Value::as_str)
     }
 
     /// Where it stands.

@@ -78,17 +78,22 @@ pub fn durations_or_off(text: &Slot<Text<'_>>) -> Checked {
     check(text, true)
 }
 
+const ABOVE_0: &str = "must be above 0; remove the field for the default";
+
 fn check(text: &Slot<Text<'_>>, zero: bool) -> Checked {
     let Some(text) = text.text() else { return Ok(()) };
+    let is_negative = || text.strip_prefix('-').is_some_and(|rest| Duration::read(rest).is_some());
     match Duration::read(text) {
+        None if is_negative() && zero => {
+            Err(invalid("durations", "must not be negative; \"0s\" turns it off"))
+        }
+        None if is_negative() => Err(invalid("durations", ABOVE_0)),
         None => Err(invalid(
             "durations",
             "not a duration: write numbers with the units ns, us, ms, s, m or h, such as \"30s\" or \"1h30m\" \
              (a day is \"24h\")",
         )),
-        Some(duration) if duration.is_zero() && !zero => {
-            Err(invalid("durations", "must be above 0; remove the field for the default"))
-        }
+        Some(duration) if duration.is_zero() && !zero => Err(invalid("durations", ABOVE_0)),
         Some(_) => Ok(()),
     }
 }
@@ -122,6 +127,25 @@ mod tests {
             "", "0", "5", "1d", ".5s", "1.s", "-1h", "+1h", "1h 2m", " 1h", "1h ", "hms", "1e3s", "1H", "1μs",
         ] {
             assert_eq!(Duration::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_negative_one_is_told_apart_from_what_is_none() {
+        let refusal = |text: &'static str, zero| match check(&Slot::Set(Text(text.into())), zero) {
+            Ok(()) => String::new(),
+            Err(refused) => format!("{refused:?}"),
+        };
+        for (text, zero, says) in [
+            ("-5s", false, "must be above 0"),
+            ("-5s", true, "must not be negative"),
+            ("0s", false, "must be above 0"),
+            ("0s", true, ""),
+            ("-5", false, "not a duration"),
+            ("--5s", true, "not a duration"),
+        ] {
+            let said = refusal(text, zero);
+            assert!(said.contains(says) && said.is_empty() == says.is_empty(), "{text}: {said}");
         }
     }
 
