@@ -84,7 +84,8 @@ fn expected(part: Part<'_>, schema: &Value) -> Option<&'static str> {
     let value = part.scalar();
     let is_whole =
         |value: &Value| value.is_i64() || value.as_f64().is_some_and(|number| number.fract() == 0.0);
-    let is_int32 = |value: &Value| value.as_f64().is_some_and(|number| number.abs() <= f64::from(i32::MAX));
+    let int32 = f64::from(i32::MIN)..=f64::from(i32::MAX);
+    let is_int32 = |value: &Value| value.as_f64().is_some_and(|number| int32.contains(&number));
     let of = |is_it: bool, expected: &'static str| (!is_it).then_some(expected);
     if schema.get("x-kubernetes-int-or-string").is_some() {
         return of(
