@@ -1,6 +1,6 @@
 //! An Etcd as a manifest: what a cluster would say of it.
 
-use super::{Judged, Lint, Stored};
+use super::{Judged, Lint};
 use crate::admission::mutate;
 use crate::diagnostics::{Finding, Level};
 use crate::etcd::{Etcd, KIND, Slot, crd};
@@ -13,11 +13,11 @@ use serde_json::Value;
 const KEPT: [&str; 4] = ["finalizers", "deletionTimestamp", "uid", "generation"];
 
 impl Lint {
-    /// What is wrong with an Etcd.
-    pub(super) fn manifest(&self, part: Part<'_>, stored: &Stored) -> Judged {
+    /// What is wrong with an Etcd that replaces an old one, where there is one.
+    pub(super) fn manifest(&self, part: Part<'_>, old: Option<&Value>) -> Judged {
         let manifest = part.value();
         let namespace = self.namespace_of(&manifest);
-        let old = stored.of(&manifest, self.namespace.as_deref()).cloned().map(|mut old| {
+        let old = old.cloned().map(|mut old| {
             crd::fill_in(&mut old);
             old
         });
@@ -35,7 +35,7 @@ impl Lint {
         findings.extend(verdict.warnings.iter().map(|warning| {
             of(Level::Warning, warning.id, warning.field.as_deref().unwrap_or_default(), &warning.text)
         }));
-        Judged { findings, left_out: verdict.more_violations }
+        Judged { findings, left_out: verdict.more_violations, is_refused: false }
     }
 
     fn verdict(&self, mut new: Value, old: Option<&Value>, namespace: &str) -> Verdict {
