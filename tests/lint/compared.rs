@@ -158,6 +158,25 @@ fn a_name_in_two_namespaces_needs_the_namespace() {
     }
 }
 
+/// A file that was broken before, and is, is told once.
+#[test]
+fn what_is_as_it_was_is_told_once() {
+    let folder = folder();
+    write(folder.path(), "a.yaml", etcd("main", "5") + "---\na: [1\n");
+    committed(folder.path());
+    let run = lint(folder.path(), &["--against", "HEAD", "a.yaml", "gone/b.yaml"], "");
+    assert_eq!((run.status, run.out.matches("[syntax]").count()), (2, 1), "{run:?}");
+    assert!(
+        run.out.contains("error[unreadable]: can't be read: No such file")
+            && run.out.contains("--> gone/b.yaml")
+    );
+    assert!(
+        run.out.ends_with("2 errors: 1 Etcd (1 update) in 2 files, 2 of them not readable\n"),
+        "{}",
+        run.out
+    );
+}
+
 /// A repository with one commit of what is in a folder.
 fn committed(folder: &Path) {
     git(folder, &["init", "-q"]);

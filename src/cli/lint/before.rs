@@ -51,9 +51,11 @@ impl Before {
             Self::Same(stored, _) => (lint.text(source(text), stored), None),
             Self::At(revision) => match revision.text(input, &text) {
                 Ok(old) => {
+                    let is_told_anyway = old == text;
                     let (stored, before) = lint.stored(Source::new(revision.place(input), old));
                     let linted = lint.text(source(text), &stored);
-                    let before = before.unreadable.then(|| untold(before, linted.counts.creations, lint));
+                    let is_told = before.unreadable && !is_told_anyway;
+                    let before = is_told.then(|| untold(before, linted.counts.creations, lint));
                     (linted, before)
                 }
                 Err(why) => (lint.unreadable(&input.name, &why), None),

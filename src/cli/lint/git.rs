@@ -39,7 +39,8 @@ impl Revision {
         let mut folders = HashMap::new();
         for path in inputs.iter().filter_map(Input::path) {
             let folder = folder_of(path);
-            if !folders.contains_key(folder) {
+            // What isn't there is told when it is read.
+            if folder.is_dir() && !folders.contains_key(folder) {
                 folders.insert(folder.to_owned(), Folder::look_at(revision, folder)?);
             }
         }
