@@ -33,12 +33,14 @@ pub(super) fn apply(found: Vec<Finding>, comments: &[Comment], text: &str) -> Ve
     found.into_iter().filter(|finding| !allowed(finding)).chain(in_vain).collect()
 }
 
-/// Whether a comment is for this program, right or wrong. Prose that begins with its name is not.
+/// Whether a comment is for this program, right or wrong. Prose that begins with its name is not, nor is a key of that
+/// name behind which nothing stands.
 fn is_meant(comment: &str) -> bool {
     let Some((name, rest)) = comment.trim_start().split_at_checked(NAME.len()) else { return false };
     let rest = rest.trim_start_matches([' ', '\t', '-', '_']);
     let word = rest.split(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
-    name.eq_ignore_ascii_case(NAME) && (rest.starts_with(':') || word.eq_ignore_ascii_case(WORD))
+    let says = rest.strip_prefix(':').is_some_and(|said| !said.trim().is_empty());
+    name.eq_ignore_ascii_case(NAME) && (says || word.eq_ignore_ascii_case(WORD))
 }
 
 fn not_written_right(comment: &Comment) -> Finding {

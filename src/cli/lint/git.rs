@@ -83,9 +83,9 @@ impl Revision {
         let (line, rest) = answer.split_at(end);
         let line = String::from_utf8_lossy(line).into_owned();
         let text = || rest.get(1..).and_then(|rest| rest.strip_suffix(b"\n")).unwrap_or_default();
-        match line.rsplit(' ').nth(1) {
-            Some("blob") => Ok(text().to_vec()),
-            Some("symlink") => {
+        match line.split(' ').collect::<Vec<_>>().as_slice() {
+            [_hash, "blob", size] if size.parse::<u64>().is_ok() => Ok(text().to_vec()),
+            ["symlink", _size] => {
                 let target = String::from_utf8_lossy(text()).into_owned();
                 Err(format!("was a link to {target} at {}, out of the repository: {COMPARE}", self.name))
             }
