@@ -1,6 +1,6 @@
 //! An Etcd as a manifest: what a cluster would say of it.
 
-use super::{Judged, Lint, Stored, types};
+use super::{Judged, Lint, types};
 use crate::admission::mutate;
 use crate::diagnostics::{Finding, Level};
 use crate::etcd::crd::{self, TYPE_RULE};
@@ -14,11 +14,11 @@ use serde_json::Value;
 const KEPT: [&str; 4] = ["finalizers", "deletionTimestamp", "uid", "generation"];
 
 impl Lint {
-    /// What is wrong with an Etcd.
-    pub(super) fn manifest(&self, part: Part<'_>, stored: &Stored) -> Judged {
+    /// What is wrong with an Etcd that replaces an old one, where there is one.
+    pub(super) fn manifest(&self, part: Part<'_>, old: Option<&Value>) -> Judged {
         let manifest = part.value();
         let namespace = self.namespace_of(&manifest);
-        let old = stored.of(&manifest, self.namespace.as_deref()).cloned().map(|mut old| {
+        let old = old.cloned().map(|mut old| {
             crd::fill_in(&mut old);
             old
         });
@@ -41,7 +41,7 @@ impl Lint {
         findings.extend(verdict.warnings.iter().map(|warning| {
             of(Level::Warning, warning.id, warning.field.as_deref().unwrap_or_default(), &warning.text)
         }));
-        Judged { findings, left_out: verdict.more_violations }
+        Judged { findings, left_out: verdict.more_violations, is_refused: false }
     }
 
     fn verdict(&self, mut new: Value, old: Option<&Value>, namespace: &str) -> Verdict {
@@ -156,6 +156,7 @@ pub(super) fn described(part: Part<'_>, namespace: Option<&str>) -> String {
 mod tests {
     use super::*;
     use crate::diagnostics::Source;
+    use crate::lint::Stored;
 
     /// The remedies for an Etcd with this line in `spec.etcd`, and this name.
     fn remedies(name: &str, line: &str) -> Vec<String> {

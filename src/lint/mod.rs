@@ -21,14 +21,15 @@ mod types;
 pub use entries::{UnknownId, entries, find, without_brackets};
 pub use filter::Filter;
 pub use own::{OWN, OwnRule};
+pub use select::WITHOUT_KIND;
 pub use stored::Stored;
 
 use crate::diagnostics::{Finding, Level, Report, Source};
 use crate::manifest as reader;
 use crate::rules::Settings;
 use select::Subject;
-use serde_json::Value;
 use std::collections::BTreeMap;
+use stored::Ambiguous;
 
 /// How texts are judged.
 #[derive(Debug, Default)]
@@ -48,14 +49,27 @@ pub struct Lint {
 pub struct Linted {
     /// What was found.
     pub report: Report,
+    /// How many objects it holds, by what became of them.
+    pub counts: Counts,
+    /// Whether something could not be read.
+    pub unreadable: bool,
+}
+
+/// Objects, by what became of them.
+#[derive(Debug, Default)]
+pub struct Counts {
     /// How many Etcds and reviews were judged.
     pub judged: usize,
+    /// How many of them are Etcds that replace a stored one.
+    pub updates: usize,
+    /// How many of them are Etcds that replace none.
+    pub creations: usize,
+    /// How many Etcds and reviews could not be judged.
+    pub not_judged: usize,
     /// How many violations are not among the findings: beyond what is kept of one object.
     pub left_out: usize,
     /// Objects of other kinds, by kind.
     pub passed_over: BTreeMap<String, usize>,
-    /// Whether something could not be read.
-    pub unreadable: bool,
 }
 
 impl Lint {
@@ -67,39 +81,32 @@ impl Lint {
     /// Judges a text; `stored` is what its objects are to replace.
     pub fn text(&self, source: Source, stored: &Stored) -> Linted {
         let file = reader::read(source.text());
-        let mut run = Run {
-            lint: self,
-            stored,
-            findings: Vec::new(),
-            judged: 0,
-            left_out: 0,
-            passed_over: BTreeMap::new(),
-        };
+        let mut run = Run { lint: self, stored, findings: Vec::new(), counts: Counts::default() };
         for document in &file.documents {
             run.document(document, &source);
         }
-        run.findings.extend(file.unread.iter().map(|span| own::text_after_end(*span, source.text())));
-        run.findings.retain(|finding| self.filter.lets(&finding.rule));
-        let unreadable = !file.errors.is_empty();
-        run.findings.extend(file.errors.into_iter().map(own::syntax));
-        run.findings.sort_by_key(|finding| finding.place.map(|place| (place.span, place.alias)));
-        for finding in run.findings.iter_mut().filter(|_| self.deny_warnings) {
-            finding.level = Level::Error;
-        }
-        let report = Report { source, findings: run.findings };
-        Linted {
-            report,
-            judged: run.judged,
-            left_out: run.left_out,
-            passed_over: run.passed_over,
-            unreadable,
-        }
+        run.findings.extend(allow::apply(Vec::new(), &file.loose, source.text()));
+        let Run { findings, counts, .. } = run;
+        let (report, unreadable) = self.report(source, findings, &file);
+        Linted { report, counts, unreadable }
     }
 
     /// What is said of an input that can't be read at all.
     pub fn unreadable(&self, name: &str, why: &str) -> Linted {
         let report = Report { source: Source::new(name, ""), findings: vec![own::unreadable(why)] };
-        Linted { report, judged: 0, left_out: 0, passed_over: BTreeMap::new(), unreadable: true }
+        Linted { report, counts: Counts::default(), unreadable: true }
+    }
+
+    /// What was found in a text, with what its reading says; and whether something in it can't be read.
+    fn report(&self, source: Source, mut findings: Vec<Finding>, file: &reader::File) -> (Report, bool) {
+        findings.extend(file.unread.iter().map(|span| own::text_after_end(*span, source.text())));
+        findings.extend(file.errors.iter().map(own::syntax));
+        findings.retain(|finding| self.filter.lets(&finding.rule));
+        findings.sort_by_key(|finding| finding.place.map(|place| (place.span, place.alias)));
+        for finding in findings.iter_mut().filter(|_| self.deny_warnings) {
+            finding.level = Level::Error;
+        }
+        (Report { source, findings }, !file.errors.is_empty())
     }
 }
 
@@ -108,9 +115,7 @@ struct Run<'l> {
     lint: &'l Lint,
     stored: &'l Stored,
     findings: Vec<Finding>,
-    judged: usize,
-    left_out: usize,
-    passed_over: BTreeMap<String, usize>,
+    counts: Counts,
 }
 
 /// What is wrong with one object, and how much more than that.
@@ -118,6 +123,8 @@ struct Run<'l> {
 struct Judged {
     findings: Vec<Finding>,
     left_out: usize,
+    /// Whether it was refused before anything judged it.
+    is_refused: bool,
 }
 
 impl Run<'_> {
@@ -126,8 +133,7 @@ impl Run<'_> {
         for subject in select::subjects(document.root(text)) {
             match subject {
                 Subject::Etcd(part) => {
-                    let judged = self.lint.manifest(part, self.stored);
-                    found.extend(self.counted(judged, part));
+                    found.extend(self.etcd(part));
                     let own = fields::unknown(part).into_iter();
                     let own = own.chain(own::duplicate_keys(document, part, source));
                     let object = Some(manifest::described(part, self.lint.namespace.as_deref()));
@@ -137,34 +143,36 @@ impl Run<'_> {
                     let judged = review::judged(self.lint, part);
                     found.extend(self.counted(judged, part));
                 }
-                Subject::Foreign { part, api_version } => found.push(own::foreign_etcd(part, api_version)),
-                Subject::Other(kind) => *self.passed_over.entry(kind).or_default() += 1,
+                Subject::Foreign { part, why } => found.push(own::foreign_etcd(part, &why)),
+                Subject::Other(kind) => *self.counts.passed_over.entry(kind).or_default() += 1,
             }
         }
-        self.findings.extend(allow::apply(found, document, text));
+        self.findings.extend(allow::apply(found, &document.comments, text));
+    }
+
+    fn etcd(&mut self, part: reader::Part<'_>) -> Vec<Finding> {
+        let old = match self.stored.of(part, self.lint.namespace.as_deref()) {
+            Ok(old) => old,
+            Err(Ambiguous(namespaces)) => {
+                self.counts.not_judged += 1;
+                return vec![own::ambiguous(part, &namespaces)];
+            }
+        };
+        self.counts.updates += usize::from(old.is_some());
+        self.counts.creations += usize::from(old.is_none());
+        self.counted(self.lint.manifest(part, old), part)
     }
 
     /// Counts an object. Its findings, and that there are more, if there are.
     fn counted(&mut self, judged: Judged, part: reader::Part<'_>) -> Vec<Finding> {
-        let Judged { mut findings, left_out } = judged;
-        self.judged += 1;
-        self.left_out += left_out;
+        let Judged { mut findings, left_out, is_refused } = judged;
+        self.counts.judged += usize::from(!is_refused);
+        self.counts.not_judged += usize::from(is_refused);
+        self.counts.left_out += left_out;
         if left_out > 0 {
             let object = findings.first().and_then(|finding| finding.object.clone());
             findings.push(Finding { object, ..own::left_out(left_out, part) });
         }
         findings
     }
-}
-
-/// The Etcds in a text, by namespace and name: what other texts may replace.
-fn etcds(text: &str) -> Vec<Value> {
-    let file = reader::read(text);
-    let documents = file.documents.iter().flat_map(|document| select::subjects(document.root(text)));
-    documents
-        .filter_map(|subject| match subject {
-            Subject::Etcd(part) => Some(part.value()),
-            Subject::Review(_) | Subject::Foreign { .. } | Subject::Other(_) => None,
-        })
-        .collect()
 }

@@ -1,10 +1,13 @@
 //! What is said of a text beside the catalogue: of what never reaches a server.
 
+use super::manifest::described;
+use super::select::Foreign;
 use crate::diagnostics::{Finding, Level, Source};
-use crate::etcd::{GROUP, VERSION};
+use crate::etcd::{GROUP, KIND, VERSION};
 use crate::manifest::{Document, Location, Part, Span, SyntaxError};
-use crate::rules::{Entry, Kind};
+use crate::rules::{Entry, Kind, NOT_JUDGED};
 use crate::text::quoted;
+use serde_json::Value;
 
 /// Something that only `lint` says.
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +62,17 @@ pub const OWN: &[OwnRule] = &[
     own!("left-out", Level::Error, "An object breaks rules at more places than are told one by one."),
     own!("unknown-field", Level::Warning, "A field isn't one of the resource: the API server drops it."),
     own!("duplicate-key", Level::Warning, "A key stands twice in one mapping: the later one counts."),
-    own!("foreign-etcd", Level::Warning, "An Etcd is of a group or version that isn't judged."),
+    own!(
+        "foreign-etcd",
+        Level::Warning,
+        "What looks like an Etcd is of a group, version or kind that isn't judged."
+    ),
     own!("text-after-end", Level::Warning, "Text stands behind `...`: kubectl passes over it."),
-    own!("allow", Level::Warning, "An `allow` comment names what can't be allowed."),
+    own!("allow", Level::Warning, "An `allow` comment isn't written as one, or names what can't be allowed."),
 ];
 
-/// Those of [`OWN`] that say that something isn't told or can't be read: no filter takes them away.
-pub(super) const ALWAYS: [&str; 3] = [SYNTAX, UNREADABLE, LEFT_OUT];
+/// What says that something isn't judged, isn't told or can't be read: no filter takes it away.
+pub(super) const ALWAYS: [&str; 4] = [SYNTAX, UNREADABLE, LEFT_OUT, NOT_JUDGED];
 
 /// A finding at a place that is about no field.
 pub(super) fn at(level: Level, rule: &str, span: Span, message: String, help: Option<String>) -> Finding {
@@ -73,8 +80,8 @@ pub(super) fn at(level: Level, rule: &str, span: Span, message: String, help: Op
     Finding { level, rule: rule.to_owned(), message, help, field: None, object: None, place: Some(place) }
 }
 
-pub(super) fn syntax(error: SyntaxError) -> Finding {
-    at(Level::Error, SYNTAX, error.span, error.message, error.help)
+pub(super) fn syntax(error: &SyntaxError) -> Finding {
+    at(Level::Error, SYNTAX, error.span, error.message.clone(), error.help.clone())
 }
 
 pub(super) fn unreadable(why: &str) -> Finding {
@@ -105,15 +112,71 @@ pub(super) fn text_after_end(span: Span, text: &str) -> Finding {
     at(Level::Warning, TEXT_AFTER_END, span, message, Some("begin another document with \"---\"".to_owned()))
 }
 
-/// An Etcd of another group looks like one that was judged.
-pub(super) fn foreign_etcd(part: Part<'_>, api_version: &str) -> Finding {
-    let message = match api_version {
-        "" => "this Etcd has no apiVersion and isn't judged".to_owned(),
-        other => format!("an Etcd of {} isn't judged", quoted(other)),
+/// What looks like an Etcd looks as if it were judged.
+pub(super) fn foreign_etcd(part: Part<'_>, why: &Foreign<'_>) -> Finding {
+    let (message, help, places) = match why {
+        Foreign::Version("") => {
+            let help = format!("write \"apiVersion: {GROUP}/{VERSION}\", if that is meant");
+            (no_text(part, "apiVersion", "this Etcd"), help, ["apiVersion", "kind"])
+        }
+        Foreign::Version(other) => {
+            let help = format!("the Etcds that are judged are of {GROUP}/{VERSION}");
+            (format!("an Etcd of {} isn't judged", quoted(other)), help, ["apiVersion", "kind"])
+        }
+        Foreign::Kind("") => {
+            let message = no_text(part, "kind", &format!("this object of {GROUP}"));
+            (message, format!("write \"kind: {KIND}\", if that is meant"), ["kind", "apiVersion"])
+        }
+        Foreign::Kind(other) => {
+            let message = format!("{GROUP} has no kind {}: this object isn't judged", quoted(other));
+            (message, format!("write \"kind: {KIND}\""), ["kind", "apiVersion"])
+        }
+        Foreign::Listed => {
+            let message = "this Etcd stands in a list that isn't of kind List, and isn't judged".to_owned();
+            let help = "write it as a document of its own, or as one of the items of a List".to_owned();
+            (message, help, ["kind", "apiVersion"])
+        }
     };
-    let place = part.field("apiVersion").or_else(|| part.field("kind")).unwrap_or(part).location();
-    let help = format!("the Etcds that are judged are of {GROUP}/{VERSION}");
+    let place = places.iter().find_map(|name| part.field(name)).unwrap_or(part).location();
     at(Level::Warning, FOREIGN_ETCD, place.span, message, Some(help))
+}
+
+/// What is said of an object with a field that should be a text.
+fn no_text(part: Part<'_>, field: &str, object: &str) -> String {
+    let found = part.field(field).map(|found| found.value());
+    let what = match found {
+        None => return format!("{object} has no {field} and isn't judged"),
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "a mapping",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::Bool(_)) => "a boolean",
+        Some(Value::Null | Value::String(_)) => "empty",
+    };
+    format!("{field} of {object} is {what}, where a text should be: it isn't judged")
+}
+
+/// Several stored objects might be what a manifest replaces.
+pub(super) fn ambiguous(part: Part<'_>, namespaces: &[&str]) -> Finding {
+    let metadata = part.field("metadata");
+    let place = metadata.and_then(|metadata| metadata.field("name")).unwrap_or(part).location();
+    let shown: Vec<String> = namespaces.iter().map(|namespace| quoted(namespace)).collect();
+    let message = format!(
+        "this Etcd names no namespace, and what is stored has its name in the namespaces {}: it isn't judged",
+        listed(&shown)
+    );
+    let help = "say with --namespace which it replaces, or write metadata.namespace".to_owned();
+    Finding {
+        object: Some(described(part, None)),
+        ..at(Level::Error, NOT_JUDGED, place.span, message, Some(help))
+    }
+}
+
+/// Names in words: `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        names => names.concat(),
+    }
 }
 
 /// The keys of an object that stand twice.

@@ -16,7 +16,11 @@ pub(super) fn judged(lint: &Lint, part: Part<'_>) -> Judged {
     let outcome = match review(Stage::Validate, body.as_bytes(), &policy) {
         Ok(outcome) => outcome,
         Err(no_review) => {
-            return Judged { findings: vec![not_judged(part, &no_review.to_string())], left_out: 0 };
+            return Judged {
+                findings: vec![not_judged(part, &no_review.to_string())],
+                left_out: 0,
+                is_refused: true,
+            };
         }
     };
     let object = object(part).unwrap_or(part);
@@ -35,6 +39,7 @@ pub(super) fn judged(lint: &Lint, part: Part<'_>) -> Judged {
         of(Level::Warning, warning.id, warning.field.as_deref().unwrap_or_default(), &warning.text)
     });
     Judged {
+        is_refused: refusal.is_some(),
         findings: refusal.into_iter().chain(violations).chain(warnings).collect(),
         left_out: record.map_or(0, |record| record.violations_left_out),
     }

@@ -25,12 +25,13 @@ fn a_comment_allows_a_warning() {
     for (spec, rules) in [
         ("  replicas: 2\n", &["even-replicas"][..]),
         ("  replicas: 2 # etcd-warden: allow(even-replicas) a test\n", &[]),
-        ("  replicas: 2 #etcd-warden:allow( ports , even-replicas )\n", &[]),
+        ("  replicas: 2 #etcd-warden:allow( long-name , even-replicas )\n", &[]),
+        ("  replicas: 2 #etcd-warden:allow( ports , even-replicas )\n", &["allow"]),
         ("  # etcd-warden: allow(even-replicas) a test\n  replicas: 2\n", &[]),
         ("  # etcd-warden: allow(even-replicas) a test,\n  # for a day\n\n  replicas: 2\n", &[]),
         ("  # etcd-warden: allow(long-name)\n  replicas: 2\n", &["even-replicas"]),
         ("  # etcd-warden: allow(even-replicas)\n  storageClass: x\n  replicas: 2\n", &["even-replicas"]),
-        ("  replicas: 2 # etcd-warden: allow even-replicas\n", &["even-replicas"]),
+        ("  replicas: 2 # etcd-warden: allow even-replicas\n", &["even-replicas", "allow"]),
         ("  replicas: 2 # etcd-warden: allow(even-replica)\n", &["even-replicas", "allow"]),
         ("  replicas: -1 # etcd-warden: allow(replicas-range)\n", &["replicas-range", "allow"]),
         ("  replica: 2 # etcd-warden: allow(unknown-field)\n  replicas: 1\n", &[]),
@@ -39,6 +40,76 @@ fn a_comment_allows_a_warning() {
         let found = found(&etcd(spec));
         assert_eq!(found.iter().map(|(_, rule, _)| rule.as_str()).collect::<Vec<_>>(), rules, "{spec}");
     }
+}
+
+/// Whoever writes a comment for this program and means another thing than it does learns it from the comment alone.
+#[test]
+fn comments_that_allow_nothing_are_told() {
+    for comment in [
+        "etcd-warden: allow",
+        "etcd-warden: allow()",
+        "etcd-warden: allow( , )",
+        "etcd-warden: Allow(even-replicas)",
+        "etcd-warden: allow(even-replicas,",
+        "etcd-warden: allow (even-replicas)",
+        "etcd-warden allow(even-replicas)",
+        "etcd-warden-allow(even-replicas)",
+        "etcd-warden allow even-replicas",
+        "etcd-warden : allow(even-replicas)",
+        "Etcd-Warden: allow(even-replicas)",
+        "etcd-warden: deny(even-replicas)",
+        // Errors and unknown ids, wherever they stand.
+        "etcd-warden: allow(ports)",
+        "etcd-warden: allow(syntax)",
+        "etcd-warden: allow(left-out)",
+        "etcd-warden: allow(unreadable)",
+        "etcd-warden: allow(not-judged)",
+        "etcd-warden: allow(evenreplica)",
+    ] {
+        for text in [
+            etcd("  replicas: 3\n").replace("spec:", &format!("spec: # {comment}")),
+            format!("# {comment}\n---\n{}", etcd("  replicas: 3\n")),
+            format!("kind: Pod # {comment}\n"),
+        ] {
+            let line = text[..text.find(comment).unwrap()].lines().count();
+            assert_eq!(found(&text), [(Level::Warning, "allow".to_owned(), line)], "{text}");
+        }
+    }
+    for prose in [
+        "etcd-warden is great",
+        "etcd-warden allows it",
+        "etcd-warden.dev/x: y",
+        "etcd-wardens: x",
+        "etcd-warden: ",
+        "etcd-warden",
+    ] {
+        assert_eq!(found(&etcd(&format!("  replicas: 3 # {prose}\n"))), [], "{prose}");
+    }
+    assert_eq!(found(&etcd("  replicas: 3 # etcd-warden: allow(even-replicas) one day\n")), []);
+}
+
+#[test]
+fn a_comment_that_allows_nothing_is_shown_with_how_it_is_written() {
+    let linted = linted("kind: Pod # etcd-warden: allow(ports\n");
+    let finding = &linted.report.findings[0];
+    assert_eq!(
+        finding.message,
+        "\"etcd-warden: allow(ports\" allows nothing: it isn't written as such a comment is"
+    );
+    let help = "write \"# etcd-warden: allow(id) reason\", the id as it stands in the warning's brackets";
+    assert_eq!(finding.help.as_deref(), Some(help));
+    assert_eq!(finding.place.unwrap().span.of(linted.report.source.text()), "# etcd-warden: allow(ports");
+}
+
+/// What was wrong before is a warning, but not one that a comment could have allowed before.
+#[test]
+fn a_comment_doesnt_allow_what_was_wrong_before() {
+    let wrong = etcd("  storageCapacity: -1Gi # etcd-warden: allow(quantities)\n  replicas: 3\n");
+    let (stored, _) = Lint::default().stored(Source::new("old", wrong.clone()));
+    let new = wrong.replace("replicas: 3", "replicas: 5");
+    let linted = Lint::default().text(Source::new("x.yaml", new), &stored);
+    let rules: Vec<&str> = linted.report.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(rules, ["quantities", "allow"]);
 }
 
 #[test]
@@ -60,7 +131,7 @@ fn lists_hold_objects() {
         ("kind: PriorityList\nspec: {}\n".into(), 0),
     ] {
         let linted = linted(&list);
-        assert_eq!(linted.judged, judged, "{list}");
+        assert_eq!(linted.counts.judged, judged, "{list}");
         let replicas = linted.report.findings.iter().filter(|finding| finding.rule == "replicas-range");
         assert_eq!(replicas.count() > 0, judged > 0, "{list}");
     }
@@ -71,9 +142,9 @@ fn other_objects_are_counted() {
     let linted =
         linted("kind: Pod\n---\nkind: Pod\n---\n# nothing\n---\nreplicas: 3\n---\n- 1\n---\nkind: Service\n");
     let counted: Vec<(&str, usize)> =
-        linted.passed_over.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+        linted.counts.passed_over.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
     assert_eq!(counted, [("Pod", 2), ("Service", 1), ("document without a kind", 2)]);
-    assert_eq!((linted.judged, linted.report.findings.len()), (0, 0));
+    assert_eq!((linted.counts.judged, linted.report.findings.len()), (0, 0));
 }
 
 #[test]
@@ -82,8 +153,57 @@ fn an_etcd_that_no_rule_knows_is_named() {
         ("apiVersion: etcd.database.coreos.com/v1beta2\nkind: Etcd\n", 1),
         ("kind: Etcd\nspec: {}\n", 1),
         ("kind: Etcd\napiVersion: druid.gardener.cloud/v1beta1\n", 2),
+        ("apiVersion: druid.gardener.cloud/v1alpha1\nkind: etcd\n", 2),
+        ("apiVersion: druid.gardener.cloud/v1alpha1\nkind: Ectd\n", 2),
+        ("apiVersion: druid.gardener.cloud/v1alpha1\nmetadata: {name: a}\n", 1),
+        ("- {kind: Pod}\n- kind: Etcd\n  apiVersion: druid.gardener.cloud/v1alpha1\n", 2),
+        ("[{\"kind\": \"Etcd\", \"apiVersion\": \"druid.gardener.cloud/v1alpha1\"}]", 1),
+        ("items:\n- kind: Etcd\n  apiVersion: druid.gardener.cloud/v1alpha1\n", 2),
+        ("kind: list\nitems:\n- kind: Etcd\n  apiVersion: druid.gardener.cloud/v1alpha1\n", 3),
     ] {
         assert_eq!(found(text), [(Level::Warning, "foreign-etcd".to_owned(), line)], "{text}");
+        assert!(linted(text).counts.passed_over.is_empty(), "{text}");
+    }
+    for text in [
+        "apiVersion: druid.gardener.cloud/v1alpha1\nkind: EtcdCopyBackupsTask\n",
+        "apiVersion: apps/v1\nkind: etcd\n",
+        "- kind: Etcd\n  apiVersion: apps/v1\n",
+        "kind: Bundle\nitems: [{kind: Etcd, apiVersion: druid.gardener.cloud/v1alpha1}]\n",
+    ] {
+        assert_eq!((found(text), linted(text).counts.passed_over.len()), (Vec::new(), 1), "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_apiversion_or_a_kind_is_named() {
+    for (text, message) in [
+        ("kind: Etcd\n", "this Etcd has no apiVersion and isn't judged"),
+        (
+            "kind: Etcd\napiVersion: [druid.gardener.cloud/v1alpha1]\n",
+            "apiVersion of this Etcd is a list, where a text should be: it isn't judged",
+        ),
+        (
+            "kind: Etcd\napiVersion: 1\n",
+            "apiVersion of this Etcd is a number, where a text should be: it isn't judged",
+        ),
+        (
+            "kind: Etcd\napiVersion:\n",
+            "apiVersion of this Etcd is empty, where a text should be: it isn't judged",
+        ),
+        (
+            "apiVersion: druid.gardener.cloud/v1alpha1\nkind: [Etcd]\n",
+            "kind of this object of druid.gardener.cloud is a list, where a text should be: it isn't judged",
+        ),
+        (
+            "apiVersion: druid.gardener.cloud/v1alpha1\nspec: {}\n",
+            "this object of druid.gardener.cloud has no kind and isn't judged",
+        ),
+        (
+            "apiVersion: druid.gardener.cloud/v1alpha1\nkind: etcd\n",
+            "druid.gardener.cloud has no kind \"etcd\": this object isn't judged",
+        ),
+    ] {
+        assert_eq!(linted(text).report.findings[0].message, message);
     }
 }
 
@@ -135,7 +255,7 @@ fn a_foreign_secret_is_wrong_where_the_namespace_is_known() {
 
 #[test]
 fn an_update_is_judged_by_what_is_stored() {
-    let stored = |text: &str| Stored::read(text, None);
+    let stored = |text: &str| Lint::default().stored(Source::new("old", text)).0;
     let judge = |new: &str, old: &str| {
         let linted = Lint::default().text(Source::new("x.yaml", new), &stored(old));
         let rules = linted.report.findings.iter().map(|finding| (finding.level, finding.rule.clone()));
@@ -165,7 +285,8 @@ fn status_and_finalizers_are_what_is_stored() {
     let new = etcd("  replicas: 2\n").replace("etcd: {}", join);
     let edited = new.replace("http://a:2", "http://b:2");
     let rules = |old: &str| {
-        let linted = Lint::default().text(Source::new("x.yaml", edited.as_str()), &Stored::read(old, None));
+        let linted = Lint::default()
+            .text(Source::new("x.yaml", edited.as_str()), &Lint::default().stored(Source::new("old", old)).0);
         linted.report.findings.iter().map(|finding| finding.rule.clone()).collect::<Vec<_>>()
     };
     assert_eq!(rules(&new), ["bootstrap-frozen"]);
@@ -185,7 +306,7 @@ fn reviews_are_judged_as_the_server_does() {
     let answered =
         "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nresponse: {uid: x, allowed: true}\n";
     assert_eq!(found(answered), []);
-    assert_eq!(linted(answered).judged, 0);
+    assert_eq!(linted(answered).counts.judged, 0);
 }
 
 #[test]

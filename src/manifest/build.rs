@@ -17,19 +17,30 @@ pub(super) struct Built {
     pub(super) document: Option<Document>,
     /// What stands behind the document's end, which kubectl passes over.
     pub(super) unread: Option<Span>,
+    /// Comments without a document.
+    pub(super) loose: Vec<Comment>,
+}
+
+impl Built {
+    /// Whether the document is neither a list nor a mapping.
+    pub(super) fn is_scalar(&self) -> bool {
+        let content = self.document.as_ref().map(|document| &document.root.node.content);
+        content.is_some_and(|content| matches!(content, Content::Scalar(_)))
+    }
 }
 
 /// Reads the document in a piece of a text.
 pub(super) fn build(text: &str, chunk: Span) -> Result<Built, SyntaxError> {
     let mut builder = Builder::new(text, chunk)?;
     let root = builder.document()?;
-    let unread = if root.is_some() { builder.rest() } else { None };
-    let document = root.map(|node| Document {
-        root: Child { key: None, alias: None, node },
-        comments: builder.comments,
-        duplicates: builder.duplicates,
-    });
-    Ok(Built { document, unread })
+    let unread = match &root {
+        Some(root) => builder.rest(root)?,
+        None => None,
+    };
+    let Builder { comments, duplicates, .. } = builder;
+    let Some(node) = root else { return Ok(Built { document: None, unread, loose: comments }) };
+    let root = Child { key: None, alias: None, node };
+    Ok(Built { document: Some(Document { root, comments, duplicates }), unread, loose: Vec::new() })
 }
 
 struct Builder<'t> {
@@ -130,18 +141,28 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// What follows the document's end, if anything does.
-    fn rest(&mut self) -> Option<Span> {
+    /// What follows the end of a document, if anything does.
+    fn rest(&mut self, root: &Node) -> Result<Option<Span>, SyntaxError> {
         let start = loop {
             match self.step() {
                 Ok((Event::DocumentEnd, _)) => {}
-                Ok((Event::StreamEnd, _)) => return None,
+                Ok((Event::StreamEnd, _)) => return Ok(None),
                 Ok((_, span)) => break span.start,
+                // Mostly `name value` in the place of `name: value`, which no document that is an object begins with.
+                Err(error) if !is_object(root) && !self.is_ended(root.span.end, error.span.start) => {
+                    return Err(error);
+                }
                 Err(error) => break error.span.start,
             }
         };
         let rest = Span::new(start, self.chunk.end).of(self.text).trim_end();
-        (!rest.is_empty()).then(|| Span::new(start, start + rest.len()))
+        Ok((!rest.is_empty()).then(|| Span::new(start, start + rest.len())))
+    }
+
+    /// Whether a line between two places says that the document ends.
+    fn is_ended(&self, from: usize, to: usize) -> bool {
+        let between = self.text.get(from..to).unwrap_or_default();
+        between.lines().skip(1).any(|line| line.starts_with("..."))
     }
 
     fn child(&mut self, event: Event<'t>, span: Span, key: Option<Span>) -> Result<Child, SyntaxError> {
@@ -253,6 +274,10 @@ impl<'t> Builder<'t> {
         line.contains("{{")
             .then(|| "this is a template: lint what is made from it (helm template …)".to_owned())
     }
+}
+
+fn is_object(node: &Node) -> bool {
+    matches!(node.content, Content::Object(_))
 }
 
 /// An alias of nothing is often a text that was meant to begin with `*`.

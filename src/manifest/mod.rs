@@ -7,6 +7,7 @@
 //! go-yaml v2. A table in the tests holds their answers to odd texts. What is not copied is listed in `docs/lint.md`.
 
 mod build;
+mod conflict;
 mod locate;
 mod node;
 mod scalar;
@@ -31,6 +32,8 @@ pub struct File {
     pub errors: Vec<SyntaxError>,
     /// Text behind the end of a document (`...`), which kubectl passes over without a word.
     pub unread: Vec<Span>,
+    /// Comments with nothing else between two `---`.
+    pub loose: Vec<Comment>,
 }
 
 /// One document.
@@ -107,15 +110,20 @@ pub fn read(text: &str) -> File {
     let (chunks, errors) = stream::split(text);
     let mut file = File { errors, ..File::default() };
     for chunk in chunks {
+        let conflict = || conflict::found(text, chunk.span);
         match build::build(text, chunk.span) {
+            // Alone between two `---`, a marker is a text.
+            Ok(built) if built.is_scalar() && conflict().is_some() => file.errors.extend(conflict()),
             Ok(built) => {
                 file.documents.extend(built.document);
+                file.loose.extend(built.loose);
                 file.unread.extend(built.unread);
             }
             // What looks like JSON is told what JSON lacks.
             Err(error) => {
                 let not_json = chunk.not_json.filter(|_| is_json(chunk.span.of(text)));
-                file.errors.push(not_json.unwrap_or(error));
+                let error = not_json.unwrap_or(error);
+                file.errors.push(conflict().unwrap_or(error));
             }
         }
     }

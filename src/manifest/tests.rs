@@ -128,6 +128,44 @@ fn a_template_is_no_manifest() {
     }
 }
 
+/// The parser takes the first line for a whole document, and what follows for another.
+#[test]
+fn a_document_that_cant_go_on_is_no_end() {
+    for text in ["apiVersion v1\nkind: Etcd\n", "\"v1\"\nkind: Etcd\n", "[a]\nkind: Etcd\n"] {
+        let file = read(text);
+        assert_eq!(
+            (file.errors.len(), file.documents.len(), file.unread.len()),
+            (1, 0, 0),
+            "{text}: {file:?}"
+        );
+    }
+    let ended = read("a: 1\n...\nb c\nd: [\n");
+    assert_eq!((ended.errors.len(), ended.documents.len(), ended.unread.len()), (0, 1, 1), "{ended:?}");
+}
+
+#[test]
+fn a_merge_conflict_is_called_so() {
+    let yaml = "kind: Etcd\nspec:\n<<<<<<< HEAD\n  replicas: 3\n=======\n  replicas: 5\n>>>>>>> other\n";
+    let whole = "<<<<<<< HEAD\nkind: Etcd\n=======\nkind: Pod\n>>>>>>> other\n";
+    let json = "{\n<<<<<<< HEAD\n  \"a\": 3\n=======\n  \"a\": 5\n>>>>>>> other\n}\n";
+    let half = "kind: Etcd\nspec:\n  replicas: 3\n=======\n  replicas: 5\n";
+    for (text, first) in [
+        (yaml, "<<<<<<< HEAD"),
+        (&yaml.replace('\n', "\r\n"), "<<<<<<< HEAD"),
+        (whole, "<<<<<<< HEAD"),
+        ("kind: A\n---\n<<<<<<< HEAD\n---\nkind: B\n", "<<<<<<< HEAD"),
+        (json, "<<<<<<< HEAD"),
+        (half, "======="),
+    ] {
+        let error = read(text).errors.into_iter().next().expect("an error");
+        assert_eq!(error.message, "this is a merge conflict that isn't resolved", "{text}");
+        assert_eq!(error.span.of(text), first, "{text}");
+        assert!(error.help.is_some_and(|help| help.starts_with("keep what is meant")), "{text}");
+    }
+    let text = "a: |\n  <<<<<<< HEAD\nb: [\n";
+    assert_ne!(read(text).errors[0].message, "this is a merge conflict that isn't resolved");
+}
+
 /// Nine levels of nine aliases are four hundred million values.
 #[test]
 fn aliases_are_bounded() {

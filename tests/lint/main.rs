@@ -3,6 +3,8 @@
 
 // Clippy takes helpers for tests only where they stand under this attribute.
 #[cfg(test)]
+mod compared;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod process;

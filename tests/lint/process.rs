@@ -1,26 +1,6 @@
 //! The program: what it reads, and how it ends.
 
-use super::program::{lint, lint_with};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-/// An Etcd in block style.
-fn etcd(name: &str, replicas: &str) -> String {
-    format!(
-        "apiVersion: druid.gardener.cloud/v1alpha1\nkind: Etcd\nmetadata:\n  name: {name}\nspec:\n  replicas: {replicas}\n  labels: {{}}\n  etcd: {{}}\n  backup: {{}}\n"
-    )
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a folder")
-}
-
-fn write(folder: &Path, file: &str, text: impl AsRef<[u8]>) {
-    let path = folder.join(file);
-    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    fs::write(path, text).expect("a file");
-}
+use super::program::{etcd, folder, lint, lint_with, project, write};
 
 #[test]
 fn the_exit_status_tells_how_bad_it_is() {
@@ -195,89 +175,6 @@ fn standard_input_is_read() {
 }
 
 #[test]
-fn old_makes_it_an_update() {
-    let folder = folder();
-    write(folder.path(), "old.yaml", etcd("main", "5"));
-    write(folder.path(), "new.yaml", etcd("main", "3"));
-    write(folder.path(), "other.yaml", etcd("other", "3"));
-    let run = lint(folder.path(), &["--old", "old.yaml", "new.yaml", "other.yaml"], "");
-    assert_eq!(run.status, 1);
-    assert_eq!(run.out.matches("error[").count(), 1, "{}", run.out);
-    assert!(
-        run.out.contains("error[replicas-no-shrink]") && run.out.contains("new.yaml:6:13"),
-        "{}",
-        run.out
-    );
-    let run = lint(folder.path(), &["--old", "-", "new.yaml"], &etcd("main", "5"));
-    assert_eq!(run.status, 1, "{run:?}");
-    write(folder.path(), "none.yaml", "kind: ConfigMap\n");
-    for (arguments, said) in [
-        (&["--old", "none.yaml", "new.yaml"][..], "--old none.yaml: holds no Etcd"),
-        (&["--old", "absent.yaml", "new.yaml"], "--old absent.yaml: can't be read"),
-        (&["--old", "-", "-"], "standard input can be read once"),
-    ] {
-        let run = lint(folder.path(), arguments, "");
-        assert!(run.status == 2 && run.err.contains(said), "{run:?}");
-    }
-}
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let settings = ["-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "init.defaultBranch=main"];
-    let output =
-        Command::new("git").arg("-C").arg(folder).args(settings).args(arguments).output().expect("git");
-    assert!(output.status.success(), "git {arguments:?}: {output:?}");
-}
-
-#[test]
-fn against_a_revision_each_file_is_an_update_of_itself() {
-    let folder = folder();
-    git(folder.path(), &["init", "-q"]);
-    write(folder.path(), "same.yaml", etcd("same", "-1"));
-    write(folder.path(), "sub/shrunk.yaml", etcd("shrunk", "5"));
-    write(folder.path(), "sub/grown.yaml", etcd("grown", "1"));
-    git(folder.path(), &["add", "."]);
-    git(folder.path(), &["commit", "-q", "-m", "first"]);
-    write(folder.path(), "sub/shrunk.yaml", etcd("shrunk", "3"));
-    write(folder.path(), "sub/grown.yaml", etcd("grown", "3"));
-    write(folder.path(), "sub/new.yaml", etcd("new", "-1"));
-    let run = lint(folder.path(), &["--against", "HEAD", "."], "");
-    assert_eq!(run.status, 1, "{run:?}");
-    let errors: Vec<&str> =
-        run.out.lines().filter(|line| line.starts_with("error[") || line.contains("-->")).collect();
-    assert_eq!(errors.len(), 4, "{}", run.out);
-    assert!(
-        run.out.contains("error[replicas-range]") && run.out.contains("sub/new.yaml:6:13"),
-        "{}",
-        run.out
-    );
-    assert!(
-        run.out.contains("error[replicas-no-shrink]") && run.out.contains("sub/shrunk.yaml:6:13"),
-        "{}",
-        run.out
-    );
-    for (arguments, said) in [
-        (&["--against", "nowhere", "."][..], "--against nowhere: Git knows no such commit in "),
-        (&["--against", "nowhere", "."], "actions/checkout: fetch-depth: 0"),
-        (&["--against", "", "."], "--against names no revision: write one, such as origin/main"),
-        (&["--against", "--help", "."], "--against"),
-        (&["--against", "HEAD", "-"], "--against compares files, and standard input is none: use --old"),
-    ] {
-        let run = lint(folder.path(), arguments, "");
-        assert!(run.status == 2 && run.err.contains(said), "{run:?}");
-    }
-}
-
-#[test]
-fn a_folder_outside_of_git_is_told() {
-    let folder = folder();
-    write(folder.path(), "a.yaml", etcd("a", "3"));
-    let ceiling = folder.path().parent().unwrap().to_str().unwrap();
-    let run =
-        lint_with(folder.path(), &["--against", "HEAD", "."], "", &[("GIT_CEILING_DIRECTORIES", ceiling)]);
-    assert!(run.status == 2 && run.err.contains("not a git repository"), "{run:?}");
-}
-
-#[test]
 fn colours_are_a_choice() {
     let (folder, text) = (folder(), etcd("a", "-1"));
     for (arguments, variables, coloured) in [
@@ -291,4 +188,68 @@ fn colours_are_a_choice() {
         let run = lint_with(folder.path(), arguments, &text, variables);
         assert_eq!(run.out.contains('\u{1b}'), coloured, "{arguments:?} {variables:?}: {}", run.out);
     }
+}
+
+#[test]
+fn a_file_is_judged_once_by_whatever_names() {
+    let folder = folder();
+    write(folder.path(), "in/a.yaml", etcd("a", "3"));
+    write(folder.path(), "in/b.yaml", etcd("b", "3"));
+    std::os::unix::fs::symlink("a.yaml", folder.path().join("in/link.yaml")).expect("a link");
+    let absolute = folder.path().join("in/b.yaml");
+    for arguments in [
+        &["in"][..],
+        &["in", "in/a.yaml"],
+        &["in/a.yaml", "./in/../in/a.yaml", "in/b.yaml", absolute.to_str().unwrap()],
+        &["in/link.yaml", "in"],
+        &["in", "in/"],
+    ] {
+        let run = lint(folder.path(), arguments, "");
+        assert_eq!(run.out, "nothing wrong: 2 Etcds in 2 files\n", "{arguments:?}");
+    }
+    let run = lint(folder.path(), &["-", "in/a.yaml", "-"], &etcd("c", "3"));
+    assert_eq!(run.out, "nothing wrong: 2 Etcds in 2 files\n");
+    let run = lint(folder.path(), &["gone.yaml", "./gone.yaml", "gone.yaml"], "");
+    assert!(run.out.ends_with("2 errors: no Etcd in 2 files, 2 of them not readable\n"), "{}", run.out);
+}
+
+#[test]
+fn a_namespace_has_a_namespaces_name() {
+    let folder = folder();
+    write(folder.path(), "a.yaml", etcd("a", "3"));
+    let long = "n".repeat(64);
+    for (name, said) in [
+        ("", "names no namespace: write one, or leave the flag out (is a variable empty?)"),
+        ("Bad_NS", "write 1 to 63 characters of a-z, 0-9 and -"),
+        ("a.b", "write 1 to 63 characters of a-z, 0-9 and -"),
+        (long.as_str(), "write 1 to 63 characters of a-z, 0-9 and -"),
+    ] {
+        let run = lint(folder.path(), &["-n", name, "a.yaml"], "");
+        assert!(run.status == 2 && run.err.contains("--namespace") && run.err.contains(said), "{run:?}");
+    }
+    assert_eq!(lint(folder.path(), &["-n", "kube-system", "a.yaml"], "").status, 0);
+}
+
+/// A review that the server answers without having judged it is not one more without a fault.
+#[test]
+fn a_review_that_isnt_judged_is_told_whatever_is_asked() {
+    let review = "fixtures/wrong-registration/rejected-pods.json";
+    for arguments in [&[][..], &["--rule", "ports"], &["--skip", "not-judged"]] {
+        let run = lint(&project(), &[arguments, &[review]].concat(), "");
+        assert!(run.status == 1 && run.out.contains("error[not-judged]"), "{arguments:?}: {run:?}");
+        let last = "1 error: no Etcd in 1 file; 1 object not judged\n";
+        assert!(run.out.ends_with(last), "{arguments:?}: {}", run.out);
+    }
+}
+
+#[test]
+fn what_is_passed_over_is_counted_in_words() {
+    let folder = folder();
+    let kinds = ["List", "Ingress", "NetworkPolicy", "Gateway", "Endpoints", "AdmissionReview\nresponse: {}"];
+    let documents: String = kinds.iter().map(|kind| format!("kind: {kind}\n---\n").repeat(2)).collect();
+    write(folder.path(), "a.yaml", documents + "a: 1\n---\nb: 1\n---\nkind: Pod\n");
+    let run = lint(folder.path(), &["a.yaml"], "");
+    let said = "nothing wrong: no Etcd in 1 file; passed over: 2 Endpoints, 2 Gateways, 2 Ingresses, 2 Lists, \
+                2 NetworkPolicies, 1 Pod, 2 answered AdmissionReviews, 2 documents without a kind\n";
+    assert_eq!(run.out, said);
 }

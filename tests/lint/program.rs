@@ -1,5 +1,6 @@
 //! The program, run as a person runs it.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,4 +45,31 @@ pub fn lint_with(folder: &Path, arguments: &[&str], stdin: &str, variables: &[(&
         out: text(output.stdout),
         err: text(output.stderr),
     }
+}
+
+/// An Etcd in block style.
+pub fn etcd(name: &str, replicas: &str) -> String {
+    format!(
+        "apiVersion: druid.gardener.cloud/v1alpha1\nkind: Etcd\nmetadata:\n  name: {name}\nspec:\n  replicas: {replicas}\n  labels: {{}}\n  etcd: {{}}\n  backup: {{}}\n"
+    )
+}
+
+/// A folder of its own.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// Writes a file, and the folders above it.
+pub fn write(folder: &Path, file: &str, text: impl AsRef<[u8]>) {
+    let path = folder.join(file);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(path, text).expect("a file");
+}
+
+/// Runs Git in a folder.
+pub fn git(folder: &Path, arguments: &[&str]) {
+    let settings = ["-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "init.defaultBranch=main"];
+    let output =
+        Command::new("git").arg("-C").arg(folder).args(settings).args(arguments).output().expect("git");
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
 }

@@ -1,5 +1,6 @@
 //! Which texts are judged.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
@@ -52,6 +53,12 @@ impl Input {
         }
     }
 
+    /// What two names of one text have in common.
+    fn identity(&self) -> PathBuf {
+        let real = self.path().and_then(|path| fs::canonicalize(path).ok());
+        real.unwrap_or_else(|| PathBuf::from(&self.name))
+    }
+
     /// Its text, or why there is none.
     pub(super) fn read(&self) -> Result<String, String> {
         let bytes = match &self.origin {
@@ -96,11 +103,13 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
     })
 }
 
-/// The texts that paths stand for, in their order; those of a folder by name.
+/// The texts that paths stand for, in their order; those of a folder by name. Each file once, by the first of its names.
 pub(super) fn find(paths: &[PathBuf]) -> Vec<Input> {
+    let mut seen = HashSet::new();
     paths
         .iter()
         .flat_map(|path| if path.is_dir() { in_folder(path) } else { vec![Input::of(path)] })
+        .filter(|input| seen.insert(input.identity()))
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! `lint`: judges manifests in files, as the server would.
 
+mod before;
 mod files;
 mod git;
 mod output;
@@ -8,12 +9,12 @@ use super::Failure;
 use super::ids::IdParser;
 use super::output::ColorArgs;
 use super::rules::{NamesNothing, given, names_nothing};
-use crate::diagnostics::Source;
-use crate::lint::{Filter, Lint, Linted, Stored};
+use crate::etcd::is_rfc1123_label;
+use crate::lint::{Filter, Lint, Linted};
 use crate::rules::{Entry, Settings};
+use before::Before;
 use clap::ValueEnum;
 use files::Input;
-use git::Revision;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -56,7 +57,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "WHAT", help_heading = RULES)]
     deny: Option<Denied>,
     /// Namespace of manifests that name none [default: not known, and not asked for]
-    #[arg(long, short, value_name = "NAME", help_heading = RULES)]
+    #[arg(long, short, value_name = "NAME", help_heading = RULES, value_parser = namespace)]
     namespace: Option<String>,
     /// Comma-separated prefixes, as the server's; an etcd image begins with one of them [default: any image]
     #[arg(long, value_name = "PREFIXES", help_heading = RULES, value_delimiter = ',')]
@@ -99,12 +100,37 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage("standard input can be read once: --old or PATH is a file".to_owned()));
     }
     let lint = lint(args)?;
-    let before = Before::read(args, &inputs)?;
-    let linted = judge(&lint, &inputs, &before);
-    output::print(args, &linted)?;
-    match status(&linted) {
+    let before = Before::read(args, &lint, &inputs)?;
+    let found = judge(&lint, &inputs, before);
+    output::print(args, &found)?;
+    match status(&found) {
         0 => Ok(()),
         status => Err(Failure::Told(status)),
+    }
+}
+
+/// Everything that was found.
+struct Found {
+    /// In each file.
+    files: Vec<Linted>,
+    /// In what they were compared with; nothing where they weren't.
+    before: Option<Vec<Linted>>,
+}
+
+impl Found {
+    /// All of it, in the order in which it is told.
+    fn all(&self) -> impl Iterator<Item = &Linted> {
+        self.before.iter().flatten().chain(&self.files)
+    }
+}
+
+/// The name of a namespace: one that can't be would be in no cluster.
+fn namespace(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("names no namespace: write one, or leave the flag out (is a variable empty?)".to_owned()),
+        name if is_rfc1123_label(name) => Ok(name.to_owned()),
+        _ => Err("write 1 to 63 characters of a-z, 0-9 and -, beginning and ending with a letter or a digit"
+            .to_owned()),
     }
 }
 
@@ -120,42 +146,14 @@ fn lint(args: &Args) -> Result<Lint, Failure> {
     Ok(lint)
 }
 
-/// What the manifests are to replace.
-enum Before {
-    /// The same for every file.
-    Same(Stored),
-    /// What each file held at a revision.
-    At(Revision),
-}
-
-impl Before {
-    fn read(args: &Args, inputs: &[Input]) -> Result<Self, Failure> {
-        let namespace = args.namespace.as_deref();
-        match (&args.old, &args.against) {
-            (None, None) => Ok(Self::Same(Stored::default())),
-            (Some(old), _) => {
-                let text = Input::of(old)
-                    .read()
-                    .map_err(|why| Failure::Usage(format!("--old {}: {why}", old.display())))?;
-                let stored = Stored::read(&text, namespace);
-                if stored.is_empty() {
-                    return Err(Failure::Usage(format!("--old {}: holds no Etcd", old.display())));
-                }
-                Ok(Self::Same(stored))
-            }
-            (None, Some(revision)) => {
-                Revision::look_at(revision, inputs).map(Self::At).map_err(Failure::Usage)
-            }
-        }
-    }
-}
-
 /// Judges every input; many at once, their order kept.
-fn judge(lint: &Lint, inputs: &[Input], before: &Before) -> Vec<Linted> {
+fn judge(lint: &Lint, inputs: &[Input], before: Before) -> Found {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let share = inputs.len().div_ceil(workers).max(1);
-    thread::scope(|scope| {
-        let work = |inputs: &[Input]| inputs.iter().map(|input| one(lint, input, before)).collect::<Vec<_>>();
+    let judged: Vec<(Linted, Option<Linted>)> = thread::scope(|scope| {
+        let before = &before;
+        let work =
+            move |inputs: &[Input]| inputs.iter().map(|input| one(lint, input, before)).collect::<Vec<_>>();
         let started: Vec<_> =
             inputs.chunks(share).map(|inputs| (inputs, scope.spawn(move || work(inputs)))).collect();
         let ended = started.into_iter().map(|(inputs, thread)| {
@@ -163,31 +161,26 @@ fn judge(lint: &Lint, inputs: &[Input], before: &Before) -> Vec<Linted> {
             thread.join().unwrap_or_else(|_| work(inputs))
         });
         ended.flatten().collect()
-    })
+    });
+    let (files, of_files): (Vec<Linted>, Vec<Option<Linted>>) = judged.into_iter().unzip();
+    let before = before
+        .is_something()
+        .then(|| before.into_said().into_iter().chain(of_files.into_iter().flatten()).collect());
+    Found { files, before }
 }
 
-fn one(lint: &Lint, input: &Input, before: &Before) -> Linted {
-    let text = match input.read() {
-        Ok(text) => text,
-        Err(why) => return lint.unreadable(&input.name, &why),
-    };
-    match before {
-        Before::Same(stored) => lint.text(Source::new(&input.name, text), stored),
-        Before::At(revision) => match revision.text(input, &text) {
-            Ok(old) => {
-                let stored = Stored::read(&old, lint.namespace.as_deref());
-                lint.text(Source::new(&input.name, text), &stored)
-            }
-            Err(why) => lint.unreadable(&input.name, &why),
-        },
+fn one(lint: &Lint, input: &Input, before: &Before) -> (Linted, Option<Linted>) {
+    match input.read() {
+        Ok(text) => before.judge(lint, input, text),
+        Err(why) => (lint.unreadable(&input.name, &why), None),
     }
 }
 
 /// 2 where something can't be read, else 1 where something is wrong.
-fn status(linted: &[Linted]) -> u8 {
-    if linted.iter().any(|linted| linted.unreadable) {
+fn status(found: &Found) -> u8 {
+    if found.all().any(|linted| linted.unreadable) {
         2
     } else {
-        u8::from(output::count(linted, crate::diagnostics::Level::Error) > 0)
+        u8::from(output::count(found, crate::diagnostics::Level::Error) > 0)
     }
 }
