@@ -12,7 +12,8 @@ use crate::cli::Failure;
 use crate::cli::output::{terminal_width, written};
 
 use super::columns::{Cells, OBJECT, OPERATION, REVIEW, RULES, TIME, USER};
-use super::select::{Logs, Reader, Selection};
+use super::reader::{Logs, Reader};
+use super::select::Selection;
 use super::table::{Column, Row, Table};
 use super::{OUTPUT, yaml};
 

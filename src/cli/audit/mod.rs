@@ -2,6 +2,7 @@
 
 mod columns;
 mod list;
+mod reader;
 mod replay;
 mod report;
 mod select;
