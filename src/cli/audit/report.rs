@@ -92,7 +92,7 @@ fn spoils(reader: &Reader, html: &Path) -> Option<&'static str> {
     } else if reader.reads(html) {
         Some("a log that is read, and would be lost")
     } else if reader.claims(html) {
-        Some("a name that the log has use for: for itself, a file that is set aside, or its lock")
+        Some("a name that the audit log uses, for its lock or for what it sets aside")
     } else {
         None
     }
