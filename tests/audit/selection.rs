@@ -71,6 +71,19 @@ fn spans_in_which_no_record_can_be_are_refused_with_the_remedy() {
 }
 
 #[test]
+fn a_number_that_is_none_says_how_to_write_one() {
+    let log = Logged::sample();
+    for (command, flag) in [("list", "--limit"), ("summary", "--top"), ("report", "--limit")] {
+        for number in ["-1", "all", "1.5"] {
+            let html: &[&str] = if command == "report" { &["--html", "-"] } else { &[] };
+            let said = log.audit(&[&[command, flag, number, "audit.log"], html].concat());
+            assert_eq!(said.status, 2);
+            assert!(said.err.contains("write how many"), "{command} {flag} {number}: {}", said.err);
+        }
+    }
+}
+
+#[test]
 fn a_time_that_is_none_says_how_to_write_one() {
     let log = Logged::sample();
     for flag in ["--since", "--until"] {

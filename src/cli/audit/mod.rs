@@ -53,6 +53,11 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     }
 }
 
+/// The value of a flag that says how many of something are printed.
+fn how_many(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write how many, a number from 0 on, such as 20".to_owned())
+}
+
 /// A record or a document as YAML.
 fn yaml(value: &impl serde::Serialize) -> Result<String, Failure> {
     serde_saphyr::to_string(value).map_err(|error| Failure::Failed(format!("can't write YAML: {error}")))

@@ -14,10 +14,10 @@ use crate::cli::output::written;
 use crate::cli::{Failure, VERSION};
 use crate::rules::RULES;
 
-use super::OUTPUT;
 use super::reader::{Logs, Reader};
 use super::select::Selection;
 use super::summary::{COUNTED, records};
+use super::{OUTPUT, how_many};
 
 /// Most bytes of records that are held, whatever the limit: they are in memory until the page is written.
 const BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -41,7 +41,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     html: PathBuf,
     /// Records that are in the page whole, the newest; all are counted
-    #[arg(long, value_name = "NUMBER", default_value = "1000", help_heading = OUTPUT)]
+    #[arg(long, value_name = "NUMBER", default_value = "1000", help_heading = OUTPUT, value_parser = how_many, allow_hyphen_values = true)]
     limit: usize,
 }
 

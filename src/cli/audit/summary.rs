@@ -11,10 +11,9 @@ use crate::cli::Failure;
 use crate::cli::output::{terminal_width, written};
 use crate::text::{escaped, shortened};
 
-use super::OUTPUT;
 use super::reader::Logs;
 use super::select::Selection;
-use super::yaml;
+use super::{OUTPUT, how_many, yaml};
 
 /// Decisions that are counted where none is asked for: what became of a request. What `/mutate` found is in the log
 /// once more where `/validate` refuses it.
@@ -41,7 +40,7 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     output: Output,
     /// Lines of each table
-    #[arg(long, value_name = "NUMBER", default_value = "10", help_heading = OUTPUT)]
+    #[arg(long, value_name = "NUMBER", default_value = "10", help_heading = OUTPUT, value_parser = how_many, allow_hyphen_values = true)]
     top: usize,
 }
 
