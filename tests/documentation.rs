@@ -268,6 +268,12 @@ mod tests {
             (&["etcd-warden", "explain", "bootstrap-peer-url-s"], "bootstrap-peer-url-scheme"),
             (&["etcd-warden", "serve", "--tls-"], "--tls-cert"),
             (&["etcd-warden", "crd", "--validation", "str"], "structural"),
+            (&["etcd-warden", "audit", "list", "--rule", "por"], "ports"),
+            (
+                &["etcd-warden", "audit", "summary", "--rule", "bootstrap-peer-url-s"],
+                "bootstrap-peer-url-scheme",
+            ),
+            (&["etcd-warden", "audit", "list", "--decision", "war"], "warned"),
         ] {
             if let Some(offered) = completed(words) {
                 assert!(offered.iter().any(|word| word == expected), "{words:?}: {offered:?}");

@@ -35,11 +35,13 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// In words, for a summary: `N <words>`.
-    pub const fn words(self) -> &'static str {
+    /// In words, for a summary of so many: `N <words>`.
+    pub const fn words(self, count: u64) -> &'static str {
         match self {
             Self::Manifest => "without a manifest",
+            Self::Stored if count == 1 => "update without what was stored (recorded by an earlier release)",
             Self::Stored => "updates without what was stored (recorded by an earlier release)",
+            Self::ScaledEtcd if count == 1 => "Scale (the Etcd behind it is not in its record)",
             Self::ScaledEtcd => "Scales (the Etcd behind one is not in its record)",
             Self::Rule => "refused for no rule (a time-out, or a wrong registration)",
         }

@@ -2,12 +2,12 @@
 
 use std::ffi::OsStr;
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, Error};
 
 use crate::lint::{entries, find};
-use crate::rules::Entry;
+use crate::rules::{self, Entry};
 
 /// Reads the id of a rule or a warning, also with the brackets that messages have around it.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,22 @@ impl TypedValueParser for IdParser {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(entries().map(|entry| PossibleValue::new(entry.id).help(entry.summary))))
+    }
+}
+
+/// Reads any text, which another release may have for an id, and offers those of this one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordedIdParser;
+
+impl TypedValueParser for RecordedIdParser {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(rules::entries().map(|entry| PossibleValue::new(entry.id).help(entry.summary))))
     }
 }
 

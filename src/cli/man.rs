@@ -105,6 +105,19 @@ mod tests {
         }
     }
 
+    /// Without a command it serves; `audit` alone does nothing.
+    #[test]
+    fn a_synopsis_says_whether_a_command_may_be_left_out() {
+        let pages = pages().unwrap();
+        for (file, synopsis) in
+            [("etcd-warden.1", "[\\fIcommand\\fR]\n"), ("etcd-warden-audit.1", "<\\fIsubcommands\\fR>\n")]
+        {
+            let (_, page) = pages.iter().find(|(name, _)| name == file).unwrap();
+            let page = String::from_utf8(page.clone()).unwrap();
+            assert!(page.contains(synopsis), "{page}");
+        }
+    }
+
     #[test]
     fn pages_are_written_to_a_directory_that_is_made() {
         let directory = tempfile::tempdir().unwrap();

@@ -38,7 +38,10 @@ const VERSION: &str = env!("ETCD_WARDEN_VERSION");
     name = NAME,
     version = VERSION,
     max_term_width = HELP_WIDTH,
-    subcommand_required = true,
+    // `serve` where none is named; the usage and the manual page say so.
+    subcommand_required = false,
+    arg_required_else_help = false,
+    subcommand_value_name = "COMMAND",
     after_help = "\
 Examples:
   etcd-warden                                         a server to try, on 127.0.0.1:9443
@@ -206,6 +209,15 @@ mod tests {
             let name = argument.get_long().unwrap();
             let variable = format!("ETCD_WARDEN_{}", name.to_uppercase().replace('-', "_"));
             assert_eq!(argument.get_env().unwrap(), variable.as_str());
+        }
+    }
+
+    #[test]
+    fn the_usage_says_that_a_command_may_be_left_out() {
+        let help = parse(arguments("etcd-warden --help")).unwrap_err().to_string();
+        assert!(help.contains("\nUsage: etcd-warden [COMMAND]\n"), "{help}");
+        for unclear in ["etcd-warden nonsense", "etcd-warden audit"] {
+            assert_eq!(parse(arguments(unclear)).unwrap_err().exit_code(), 2, "{unclear}");
         }
     }
 

@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::support::client::connect;
 use super::support::process::{command, spawn};
 
+/// The log that the documentation shows.
+pub(crate) const SAMPLE: &str = include_str!("sample.log");
+
 /// What a run of the command came to.
 pub(crate) struct Said {
     pub(crate) status: i32,
@@ -33,6 +36,13 @@ impl Logged {
         Self { directory }
     }
 
+    /// The log that the documentation shows: eleven records of two days.
+    pub(crate) fn sample() -> Self {
+        let logged = Self { directory: tempfile::tempdir().unwrap() };
+        fs::write(logged.path("audit.log"), SAMPLE).unwrap();
+        logged
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -46,6 +56,13 @@ impl Logged {
         let mut command = command(self.directory.path());
         command.arg("audit").args(arguments).stdin(Stdio::null());
         command
+    }
+
+    /// The same with this on standard input.
+    pub(crate) fn audit_of(&self, arguments: &[&str], text: impl AsRef<[u8]>) -> Said {
+        fs::write(self.path("input"), text).unwrap();
+        let input = fs::File::open(self.path("input")).unwrap();
+        said(self.command(arguments).stdin(input).output().unwrap())
     }
 
     /// The records of all files of the log, the oldest first.

@@ -8,6 +8,8 @@ mod logs;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod printed;
+#[cfg(test)]
 mod queries;
 #[cfg(test)]
 mod replay;
@@ -15,6 +17,10 @@ mod replay;
 #[path = "../support/reviews.rs"]
 #[allow(dead_code, reason = "each test program uses its part of what is shared")]
 mod reviews;
+#[cfg(test)]
+mod selection;
+#[cfg(test)]
+mod sources;
 #[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;

@@ -141,7 +141,7 @@ async fn what_a_record_lacks_is_said() {
     let said = log.audit(&["replay", "--allowed-images", "registry.example/", "old.log"]);
     assert_eq!(said.status, 0);
     let expected = "3 records judged anew: 3 as before, 0 would be accepted now, 0 would be refused now, 0 refused by \
-                    other rules\nnot judged: 1 updates without what was stored (recorded by an earlier release)\n";
+                    other rules\nnot judged: 1 update without what was stored (recorded by an earlier release)\n";
     assert_eq!(said.out, expected);
 }
 

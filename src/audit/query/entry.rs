@@ -74,7 +74,7 @@ pub struct Found {
 /// A moment, and how the record writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Time {
-    /// As it stands in the record: RFC 3339, UTC.
+    /// RFC 3339, UTC: as it stands in the record, unless that is a time of another zone.
     pub text: String,
     /// The moment.
     pub at: Timestamp,
@@ -100,8 +100,9 @@ impl<'de> Deserialize<'de> for Time {
                 "its time {shown} isn't RFC 3339, up to {last:.0}"
             ))
         };
-        let at = text.parse().map_err(no_time)?;
-        Ok(Self { text, at })
+        let at: Timestamp = text.parse().map_err(no_time)?;
+        let is_utc = text.ends_with('Z') && text.contains('T');
+        Ok(Self { text: if is_utc { text } else { at.to_string() }, at })
     }
 }
 
@@ -226,6 +227,18 @@ pub(in crate::audit) mod tests {
     fn a_word_is_the_one_in_the_record() {
         for decision in Decision::ALL {
             assert_eq!(serde_json::to_value(decision).unwrap(), decision.word());
+        }
+    }
+
+    #[test]
+    fn times_are_utc() {
+        for (written, text) in [
+            ("2026-11-29T16:00:00.000Z", "2026-11-29T16:00:00.000Z"),
+            ("2026-11-29T18:00:00.120+02:00", "2026-11-29T16:00:00.12Z"),
+            ("2026-11-29T16:00:00+00:00", "2026-11-29T16:00:00Z"),
+            ("2026-11-29t16:00:00z", "2026-11-29T16:00:00Z"),
+        ] {
+            assert_eq!(entry(written, "shop", "alice", &[]).time.text, text);
         }
     }
 

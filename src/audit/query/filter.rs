@@ -21,8 +21,10 @@ pub struct Filter {
     pub names: Vec<Pattern>,
     /// One of these users.
     pub users: Vec<Pattern>,
-    /// At least one of these rules was broken.
+    /// At least one of these rules was broken, or one of the warnings given.
     pub rules: Vec<Pattern>,
+    /// Ids of warnings: they stand at the end of each.
+    pub warnings: Vec<&'static str>,
     /// Review uids that begin so.
     pub uids: Vec<String>,
 }
@@ -38,9 +40,22 @@ impl Filter {
             && any(&self.namespaces, &entry.object.namespace)
             && any(&self.names, &entry.object.name)
             && any(&self.users, &entry.user.name)
-            && (self.rules.is_empty() || entry.violations.iter().any(|found| any(&self.rules, &found.rule)))
+            && self.takes_findings(entry)
             && (self.uids.is_empty() || self.uids.iter().any(|uid| entry.uid.starts_with(uid)))
     }
+
+    fn takes_findings(&self, entry: &Entry) -> bool {
+        let is_broken = |rule: &str| self.rules.iter().any(|pattern| pattern.takes(rule));
+        let is_given = |text: &str| id_at_the_end(text).is_some_and(|id| self.warnings.contains(&id));
+        self.rules.is_empty() && self.warnings.is_empty()
+            || entry.violations.iter().any(|found| is_broken(&found.rule))
+            || entry.warnings.iter().any(|text| is_given(text))
+    }
+}
+
+/// The id in the brackets with which a warning ends.
+fn id_at_the_end(text: &str) -> Option<&str> {
+    text.strip_suffix(']')?.rsplit_once('[').map(|(_, id)| id)
 }
 
 /// A text in which `*` stands for anything.
@@ -96,9 +111,10 @@ mod tests {
 
     #[test]
     fn every_part_can_turn_a_record_away() {
-        let entry = entry("2026-11-29T16:00:00Z", "shop", "alice", &["ports", "type"]);
+        let mut entry = entry("2026-11-29T16:00:00Z", "shop", "alice", &["ports", "type"]);
+        entry.warnings = vec!["odd [of] all [even-replicas]".into()];
         let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
-        let cases: [(Change, bool); 15] = [
+        let cases: [(Change, bool); 18] = [
             (|_| {}, true),
             (|f| f.decisions = vec![Decision::Found, Decision::Rejected], true),
             (|f| f.decisions = vec![Decision::Found], false),
@@ -110,6 +126,9 @@ mod tests {
             (|f| f.users = vec!["bob".into()], false),
             (|f| f.rules = vec!["type".into()], true),
             (|f| f.rules = vec!["labels".into()], false),
+            (|f| f.warnings = vec!["even-replicas"], true),
+            (|f| (f.rules, f.warnings) = (vec!["labels".into()], vec!["of", "even-replicas"]), true),
+            (|f| (f.rules, f.warnings) = (vec!["labels".into()], vec!["of", "odd", "ports"]), false),
             (|f| f.uids = vec!["705a".into()], true),
             (|f| f.uids = vec!["05ab".into()], false),
             (|f| (f.namespaces, f.rules) = (vec!["shop".into()], vec!["labels".into()]), false),

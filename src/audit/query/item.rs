@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::text::{escaped, shortened};
 
@@ -16,12 +17,16 @@ const SHOWN_MAX: usize = 160;
 /// come one behind the other.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// How the server begins every record.
+const BEGINNING: &[u8] = br#"{"time":"#;
+
 /// A record, with the line that it was read from.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// What it says.
     pub entry: Entry,
     line: Vec<u8>,
+    prefix: String,
 }
 
 /// A line that is no record.
@@ -66,8 +71,8 @@ impl fmt::Display for Skipped {
 }
 
 impl Recorded {
-    /// The record in a line; nothing where the line is blank, or one of the server's own log, which a container's log
-    /// collector mixes in.
+    /// The record in a line, also behind other text: who collects logs puts the pod or the time before each. Nothing
+    /// where the line is blank, or one of the server's own log, which a container's log collector mixes in.
     pub fn read(line: Line) -> Result<Option<Self>, Why> {
         let mut line = match line {
             Line::TooLong(bytes) => return Err(Why::TooLong(bytes)),
@@ -79,14 +84,28 @@ impl Recorded {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
-        match serde_json::from_slice(&line) {
-            Ok(entry) => Ok(Some(Self { entry, line })),
-            Err(error) if error.is_data() && LogLine::is(&line) => Ok(None),
-            Err(error) => Err(why(&error)),
+        let why = match entry(&line) {
+            Ok(entry) => return Ok(entry.map(|entry| Self { entry, line, prefix: String::new() })),
+            Err(why) => why,
+        };
+        let Some((prefix, rest)) = behind_text(&line) else { return Err(why) };
+        match entry(rest) {
+            Ok(entry) => {
+                let prefix = shortened(String::from_utf8_lossy(prefix).trim(), SHOWN_MAX);
+                let line = rest.to_vec();
+                Ok(entry.map(|entry| Self { entry, line, prefix }))
+            }
+            Err(Why::Torn) if rest.starts_with(BEGINNING) => Err(Why::Torn),
+            Err(_) => Err(why),
         }
     }
 
-    /// The record as it stands in the log, without its newline.
+    /// What stood before the record in its line.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The record as it stands in the log, without its newline and without what a collector put before it.
     pub fn line(&self) -> &[u8] {
         &self.line
     }
@@ -100,6 +119,23 @@ impl Recorded {
     pub fn evidence(&self) -> Evidence {
         serde_json::from_slice(&self.line).unwrap_or_default()
     }
+}
+
+/// What a text of JSON alone says; nothing where it is a line of the server's own log.
+fn entry(text: &[u8]) -> Result<Option<Entry>, Why> {
+    match serde_json::from_slice(text) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(error) if error.is_data() && LogLine::is(text) => Ok(None),
+        Err(error) => Err(why(text, &error)),
+    }
+}
+
+/// What stands before the first object of a line, with the space between, and the line from there on.
+fn behind_text(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(b'{', line)?;
+    let (prefix, rest) = line.split_at_checked(at)?;
+    let is_apart = prefix.last().is_some_and(u8::is_ascii_whitespace);
+    (is_apart && !prefix.trim_ascii().is_empty()).then_some((prefix, rest))
 }
 
 /// What the server says of itself, on standard error.
@@ -119,8 +155,10 @@ impl LogLine<'_> {
     }
 }
 
-fn why(error: &serde_json::Error) -> Why {
-    match error.classify() {
+fn why(text: &[u8], error: &serde_json::Error) -> Why {
+    // Read as a record, a date begins with a number, which is no object: whether it is JSON at all comes first.
+    let syntax = serde_json::from_slice::<IgnoredAny>(text).err();
+    match syntax.as_ref().unwrap_or(error).classify() {
         serde_json::error::Category::Eof => Why::Torn,
         serde_json::error::Category::Data => {
             let words = error.to_string();
@@ -190,6 +228,18 @@ pub(in crate::audit) mod tests {
     fn a_log_line_of_another_program_is_foreign() {
         let other = r#"{"timestamp":"2026-11-29T16:00:00Z","level":"INFO","target":"kube::client"}"#;
         assert!(why_of(other).starts_with("not a record"));
+    }
+
+    #[test]
+    fn text_before_a_record_is_kept_apart() {
+        let whole = recorded(|_| {}).line().to_vec();
+        let read = |text: &[u8]| Recorded::read(Line::Whole([text, &whole].concat()));
+        let behind = read(b"[pod/a/b] 2026-11-29T16:00:00Z ").unwrap().unwrap();
+        assert_eq!((behind.line(), behind.prefix()), (&*whole, "[pod/a/b] 2026-11-29T16:00:00Z"));
+        assert_eq!(read(b"  ").unwrap().unwrap().prefix(), "");
+        assert_eq!(read(b"spec=").unwrap_err(), Why::NotJson);
+        let long = read(&[b"x".repeat(1000), b" ".to_vec()].concat()).unwrap().unwrap();
+        assert_eq!(long.prefix().chars().count(), SHOWN_MAX);
     }
 
     #[test]

@@ -58,6 +58,16 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
+    /// What comes next, as far as it is there already; it stays to be taken.
+    pub fn ahead(&mut self) -> io::Result<&[u8]> {
+        while let Err(error) = self.input.fill_buf() {
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+        self.input.fill_buf()
+    }
+
     /// What was begun, where nothing more will come.
     pub fn rest(&mut self) -> Option<Line> {
         (self.length > 0).then(|| self.take())

@@ -33,7 +33,26 @@ pub enum LogError {
     /// A folder was named.
     #[error("{path} is a folder: name the audit log in it, {example} for instance", path = .0.display(), example = .0.join("audit.log").display())]
     Folder(PathBuf),
+    /// What is there has to go through another program first.
+    #[error("{} is compressed: read it with `{program} {} | etcd-warden audit ... -`", named(.file), if .file == STDIN { "FILE" } else { .file })]
+    Compressed {
+        /// The file, or `-`.
+        file: String,
+        /// The program that reads it.
+        program: &'static str,
+    },
 }
+
+/// The name of standard input.
+const STDIN: &str = "-";
+
+fn named(file: &str) -> &str {
+    if file == STDIN { "standard input" } else { file }
+}
+
+/// What compressed files begin with, and the program that reads them.
+const COMPRESSED: [(&[u8], &str); 4] =
+    [(b"\x1f\x8b", "zcat"), (b"\x28\xb5\x2f\xfd", "zstdcat"), (b"\xfd7zXZ\x00", "xzcat"), (b"BZh", "bzcat")];
 
 /// One log: a file with those that were set aside beside it, or a stream.
 #[derive(Debug)]
@@ -43,6 +62,8 @@ pub struct Log {
     waiting: VecDeque<Opened>,
     /// Which files of the log have been handed out, of those that are still there.
     known: Vec<Id>,
+    /// The file that standard input is, where it is one.
+    stdin: Option<Id>,
     /// Whether the end of the last file is only the end for now.
     follows: bool,
 }
@@ -80,25 +101,46 @@ impl Reading {
         Self::new(path.display().to_string(), Input::File(Arc::clone(&file)), Some((file, id)))
     }
 
+    /// Refuses what isn't text, before its first line.
+    fn check(&mut self) -> Result<(), LogError> {
+        if self.lines.read() != (0, 0) {
+            return Ok(());
+        }
+        let begins =
+            self.lines.ahead().map_err(|cause| LogError::unreadable(Path::new(&self.name), cause))?;
+        match COMPRESSED.iter().find(|(magic, _)| begins.starts_with(magic)) {
+            Some((_, program)) => Err(LogError::Compressed { file: self.name.clone(), program }),
+            None => Ok(()),
+        }
+    }
+
     fn item(&self, line: Line) -> Option<Item> {
         let named = |why| Skipped { file: self.name.clone(), line: self.lines.number(), why };
         Recorded::read(line).map_err(named).transpose()
     }
 }
 
+impl LogError {
+    fn unreadable(path: &Path, cause: io::Error) -> Self {
+        Self::Unreadable { path: path.to_owned(), cause }
+    }
+}
+
 impl Log {
     /// The log at `path`, with the files that were set aside; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let unreadable = |cause| LogError::Unreadable { path: path.to_owned(), cause };
+        let unreadable = |cause| LogError::unreadable(path, cause);
         let mut log = Self {
             path: path.to_owned(),
             current: None,
             waiting: VecDeque::new(),
             known: Vec::new(),
+            stdin: None,
             follows: false,
         };
-        if path.as_os_str() == "-" {
-            log.current = Some(Reading::new("-".to_owned(), Input::Stdin(io::stdin()), None));
+        if path.as_os_str() == STDIN {
+            log.stdin = Id::behind(&io::stdin());
+            log.current = Some(Reading::new(STDIN.to_owned(), Input::Stdin(io::stdin()), None));
             return Ok(log);
         }
         match fs::metadata(path) {
@@ -126,7 +168,22 @@ impl Log {
 
     /// Whether a name leads to one of its files.
     pub fn reads(&self, path: &Path) -> bool {
-        Id::at(path).is_ok_and(|id| self.known.contains(&id))
+        Id::at(path).is_ok_and(|id| self.has(id))
+    }
+
+    /// Whether standard output leads to one of its files.
+    pub fn reads_stdout(&self) -> bool {
+        Id::behind(&io::stdout()).is_some_and(|id| self.has(id))
+    }
+
+    fn has(&self, id: Id) -> bool {
+        self.known.contains(&id) || self.stdin == Some(id)
+    }
+
+    /// Whether the server that writes the log has use for a name, although nothing may be there yet.
+    pub fn claims(&self, path: &Path) -> bool {
+        let log = if self.stdin.is_some() { Path::new("/dev/stdin") } else { &self.path };
+        series::claims(log, path)
     }
 
     /// Leaves out the files that another log reads: a shell's `audit.log*` names those that were set aside once more.
@@ -142,23 +199,16 @@ impl Log {
 
     /// The next record or foreign line. Nothing: the end; of a log that is followed, the end for now.
     pub fn next_item(&mut self) -> Result<Option<Item>, LogError> {
-        self.advance().map_err(|cause| LogError::Unreadable { path: self.path.clone(), cause })
-    }
-
-    /// Whether nothing can come any more, although the log is followed: the end of a stream.
-    pub fn is_over(&self) -> bool {
-        self.current.is_none() && self.waiting.is_empty()
-    }
-
-    fn advance(&mut self) -> io::Result<Option<Item>> {
         loop {
             let Some(current) = &mut self.current else {
                 let Some(opened) = self.waiting.pop_front() else { return Ok(None) };
                 self.current = Some(Reading::of(opened));
                 continue;
             };
-            let Some(line) = current.lines.next_whole()? else {
-                match self.at_the_end()? {
+            current.check()?;
+            let next = current.lines.next_whole().map_err(|cause| LogError::unreadable(&self.path, cause))?;
+            let Some(line) = next else {
+                match self.at_the_end().map_err(|cause| LogError::unreadable(&self.path, cause))? {
                     End::More => continue,
                     End::ForNow => return Ok(None),
                     End::OfFile => {}
@@ -172,6 +222,11 @@ impl Log {
                 return Ok(Some(item));
             }
         }
+    }
+
+    /// Whether nothing can come any more, although the log is followed: the end of a stream.
+    pub fn is_over(&self) -> bool {
+        self.current.is_none() && self.waiting.is_empty()
     }
 
     /// Leaves the current file; what stands behind its last newline is a line, too.

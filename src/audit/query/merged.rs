@@ -37,6 +37,16 @@ impl Merged {
         self.logs.iter().any(|(log, _)| log.reads(path))
     }
 
+    /// Whether standard output leads to a file of one of them.
+    pub fn reads_stdout(&self) -> bool {
+        self.logs.iter().any(|(log, _)| log.reads_stdout())
+    }
+
+    /// Whether the server that writes one of them has use for a name.
+    pub fn claims(&self, path: &Path) -> bool {
+        self.logs.iter().any(|(log, _)| log.claims(path))
+    }
+
     /// Whether no log can bring any more.
     pub fn is_over(&self) -> bool {
         self.logs.iter().all(|(log, ahead)| ahead.is_none() && log.is_over())

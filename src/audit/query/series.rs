@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +33,13 @@ impl Id {
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         fs::metadata(path).map(|metadata| Self::from(&metadata))
     }
+
+    /// Of the file that a stream leads to; nothing where it is a pipe or a device.
+    pub(super) fn behind(stream: &impl AsFd) -> Option<Self> {
+        let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        let metadata = file.metadata().ok()?;
+        metadata.is_file().then(|| Self::from(&metadata))
+    }
 }
 
 impl From<&Metadata> for Id {
@@ -61,8 +69,7 @@ pub(super) fn open(path: &Path) -> io::Result<Vec<Opened>> {
 
 /// The numbers of the files that were set aside, the newest (and least) first.
 fn numbers(path: &Path) -> io::Result<Vec<u64>> {
-    let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else { return Ok(Vec::new()) };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let (Some(name), Some(folder)) = (path.file_name(), folder(path)) else { return Ok(Vec::new()) };
     let prefix = format!("{}.", name.to_string_lossy());
     let mut numbers = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -71,6 +78,41 @@ fn numbers(path: &Path) -> io::Result<Vec<u64>> {
     }
     numbers.sort_unstable();
     Ok(numbers)
+}
+
+/// Whether the server that writes the log has use for a name: for the log, for the files that are set aside, for its
+/// lock. What is written there is taken for a part of the log, or goes with the next rotation.
+pub(super) fn claims(log: &Path, name: &Path) -> bool {
+    let wanted = places(name);
+    places(log).iter().any(|(folder, log)| {
+        let taken = |name: &str| [log.as_str(), live(log)].iter().any(|log| belongs(log, name));
+        wanted.iter().any(|(wanted, name)| wanted == folder && taken(name))
+    })
+}
+
+/// Folder and name of a path, as it is written and as its links lead.
+fn places(path: &Path) -> Vec<(PathBuf, String)> {
+    let split = |path: &Path| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        Some((fs::canonicalize(folder(path)?).ok()?, name))
+    };
+    let led = fs::canonicalize(path).ok();
+    split(path).into_iter().chain(led.as_deref().and_then(split)).collect()
+}
+
+/// The name of the log that is written, of that or of a file that was set aside.
+fn live(name: &str) -> &str {
+    name.rsplit_once('.').filter(|(_, end)| number(end).is_some()).map_or(name, |(live, _)| live)
+}
+
+fn belongs(log: &str, name: &str) -> bool {
+    let end = name.strip_prefix(log);
+    end.is_some_and(|end| matches!(end, "" | ".lock") || end.strip_prefix('.').and_then(number).is_some())
+}
+
+fn folder(path: &Path) -> Option<&Path> {
+    let folder = path.parent()?;
+    Some(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
 }
 
 /// `1`, and not `01` or `+1`: the server writes no such name.
@@ -106,6 +148,29 @@ mod tests {
         fs::remove_file(directory.path().join("a.log")).unwrap();
         assert_eq!(names(&directory.path().join("a.log")), ["a.log.10", "a.log.2", "a.log.1"]);
         assert!(names(&directory.path().join("c.log")).is_empty());
+    }
+
+    #[test]
+    fn a_log_has_use_for_its_own_name_its_numbers_and_its_lock() {
+        for (log, name, is_claimed) in [
+            ("a.log", "a.log", true),
+            ("a.log", "a.log.1", true),
+            ("a.log", "a.log.123", true),
+            ("a.log", "a.log.lock", true),
+            ("a.log", "a.log.01", false),
+            ("a.log", "a.log.html", false),
+            ("a.log", "a.log1", false),
+            ("a.log", "b.log.1", false),
+            ("a.log.2", "a.log", true),
+            ("a.log.2", "a.log.7", true),
+            ("a.log.2", "a.log.lock", true),
+            ("a.log.2", "a.log.2.1", true),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let in_it = |name| directory.path().join(name);
+            assert_eq!(claims(&in_it(log), &in_it(name)), is_claimed, "{log} {name}");
+            assert!(!claims(&in_it(log), Path::new(name)), "another folder");
+        }
     }
 
     #[test]

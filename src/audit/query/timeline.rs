@@ -12,6 +12,9 @@ pub const UNITS: [i64; 10] =
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
+/// All times that there are, of either side of 1970, are one such span.
+const LONGEST: i64 = 2048 * 3360 * DAY;
+
 /// Most spans that are told apart: hours of more than a year.
 const SPANS_MAX: usize = 10_000;
 
@@ -54,27 +57,32 @@ impl Timeline {
     }
 
     /// All spans from the first to the last, also empty ones, at most `most` of the finest that allow it, and their
-    /// length in seconds.
+    /// length in seconds. One more where a single one is asked for and 1970 begins in between.
     pub fn at_most(&self, most: usize) -> (i64, Vec<Span>) {
         let (Some((first, _)), Some((last, _))) = (self.spans.first_key_value(), self.spans.last_key_value())
         else {
             return (self.seconds(), Vec::new());
         };
-        let fits = |unit: &&i64| {
-            let spans = (start(*last, **unit) - start(*first, **unit)) / **unit + 1;
-            **unit >= self.seconds() && usize::try_from(spans).is_ok_and(|spans| spans <= most)
+        let fits = |unit: &i64| {
+            let spans = (start(*last, *unit) - start(*first, *unit)) / *unit + 1;
+            *unit >= self.seconds() && usize::try_from(spans).is_ok_and(|spans| spans <= most)
         };
-        let unit = UNITS.iter().find(fits).or(UNITS.last()).copied().unwrap_or(i64::MAX);
+        let unit = units().find(fits).unwrap_or(LONGEST);
         let spans = coarser(&self.spans, unit);
         let mut at = start(*first, unit);
         let mut all = Vec::new();
-        // Times from year -9999 to 9999 are no more than 8,000 of the coarsest.
         while at <= *last {
             all.extend(span(at, spans.get(&at).copied().unwrap_or_default()));
             at += unit;
         }
         (unit, all)
     }
+}
+
+/// [`UNITS`], and on by doubling.
+fn units() -> impl Iterator<Item = i64> {
+    let longer = std::iter::successors(UNITS.last().copied(), |unit| Some(unit * 2));
+    UNITS.into_iter().chain(longer.skip(1).take_while(|unit| *unit <= LONGEST))
 }
 
 fn start(second: i64, unit: i64) -> i64 {
@@ -89,8 +97,8 @@ fn coarser(spans: &BTreeMap<i64, u64>, unit: i64) -> BTreeMap<i64, u64> {
 }
 
 fn span(start: i64, count: u64) -> Option<Span> {
-    // The span of the very first second may begin before the first moment.
-    let start = Timestamp::from_second(start).ok()?;
+    // The first span of all may begin before the first moment.
+    let start = Timestamp::from_second(start.max(Timestamp::MIN.as_second())).ok()?;
     Some(Span { start, count })
 }
 
@@ -135,8 +143,13 @@ mod tests {
         assert!(timeline.spans().len() <= SPANS_MAX);
         assert_eq!(timeline.seconds(), 6 * 3600);
         let total: u64 = timeline.spans().iter().map(|span| span.count).sum();
-        assert!((50_001..=50_002).contains(&total), "{total}");
-        assert!(timeline.at_most(1).1.len() < 8_000);
+        assert_eq!(total, 50_002);
+        for most in [2, 3, 24, 72] {
+            let (seconds, spans) = timeline.at_most(most);
+            assert!(spans.len() <= most && spans.len() * 2 >= most, "{most}: {} of {seconds}", spans.len());
+            assert_eq!(spans.iter().map(|span| span.count).sum::<u64>(), 50_002);
+        }
+        assert_eq!(timeline.at_most(1).1.len(), 2, "before and after 1970");
     }
 
     #[test]

@@ -67,6 +67,11 @@ fn head(html: &mut Html) {
         .markup("</style></head><body><main>\n");
 }
 
+/// The words for one, or for several.
+fn of(count: u64, one: &'static str, several: &'static str) -> &'static str {
+    if count == 1 { one } else { several }
+}
+
 /// As a content security policy names a text.
 fn digest(text: &str) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
@@ -77,11 +82,7 @@ fn opening(html: &mut Html, Report { made, version, selection, summary, skipped,
     html.markup("<header><h1>etcd-warden: audit report</h1><p>");
     match (&summary.first, &summary.last) {
         (Some(first), Some(last)) => {
-            html.markup("<b>").count(summary.records).markup(if summary.records == 1 {
-                " record"
-            } else {
-                " records"
-            });
+            html.markup("<b>").count(summary.records).markup(of(summary.records, " record", " records"));
             html.markup("</b> from <time>")
                 .text(&first.text)
                 .markup("</time> to <time>")
@@ -97,7 +98,11 @@ fn opening(html: &mut Html, Report { made, version, selection, summary, skipped,
     }
     html.markup("</p><p class=\"note\">Selected: ").text(selection).markup(". Times are UTC. ");
     if *skipped > 0 {
-        html.count(*skipped).markup(" lines of the log were no records and are not in here. ");
+        html.count(*skipped).markup(of(
+            *skipped,
+            " line of the log was no record and is not in here. ",
+            " lines of the log were no records and are not in here. ",
+        ));
     }
     html.markup("Made ").text(made).markup(" by etcd-warden ").text(version).markup(".</p></header>\n");
 }
@@ -126,10 +131,9 @@ fn overview(html: &mut Html, Report { summary, about_rule, .. }: &Report<'_>) {
 fn filter(html: &mut Html, Report { newest, summary, .. }: &Report<'_>) {
     html.markup("<h2 id=\"records\">Records, newest first</h2>\n");
     if newest.left_out() > 0 {
-        html.markup("<p class=\"note\">The newest ").count(summary.records - newest.left_out());
-        html.markup(" of ")
-            .count(summary.records)
-            .markup(" are on this page; the rest is counted above.</p>\n");
+        let shown = summary.records - newest.left_out();
+        html.markup("<p class=\"note\">The newest ").count(shown).markup(" of ").count(summary.records);
+        html.markup(of(shown, " is", " are")).markup(" on this page; the rest is counted above.</p>\n");
     }
     html.markup("<form id=\"filter\" role=\"search\" hidden><label>Text <input type=\"search\" name=\"text\" autocomplete=\"off\"></label>");
     html.markup("<label>Rule <select name=\"rule\"><option value=\"\">all</option></select></label>");
@@ -141,9 +145,9 @@ fn filter(html: &mut Html, Report { newest, summary, .. }: &Report<'_>) {
 
 fn left_out(html: &mut Html, Report { newest, command, .. }: &Report<'_>) {
     if newest.left_out() > 0 {
-        html.markup("<p class=\"note\">")
-            .count(newest.left_out())
-            .markup(" older records are not on this page: ");
+        html.markup("<p class=\"note\">").count(newest.left_out());
+        html.markup(of(newest.left_out(), " older record is", " older records are"));
+        html.markup(" not on this page: ");
         html.markup("make it with a higher <code>--limit</code>, or list them with <code>").text(command);
         html.markup("</code></p>\n");
     }

@@ -126,7 +126,8 @@ fn manifest(html: &mut Html, entry: &Entry, evidence: Evidence) {
     html.markup("</pre>");
     if shown.len() < text.len() {
         html.markup("<p class=\"note\">").count((text.len() - shown.len()) as u64);
-        html.markup(" bytes more: <code>etcd-warden audit show ").text(&entry.uid).markup("</code></p>");
+        html.markup(if text.len() - shown.len() == 1 { " byte" } else { " bytes" });
+        html.markup(" more: <code>etcd-warden audit show ").text(&entry.uid).markup("</code></p>");
     }
 }
 

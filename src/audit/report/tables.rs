@@ -42,7 +42,8 @@ pub(super) fn table(html: &mut Html, Table { title, tally, filters, about }: &Ta
     if others > 0 {
         html.markup("<tr class=\"others\"><th scope=\"row\">");
         let at_least = if tally.folded() > 0 { "more than " } else { "" };
-        html.markup(at_least).count(more.len() as u64).markup(" others</th>");
+        let names = if more.len() == 1 { " other</th>" } else { " others</th>" };
+        html.markup(at_least).count(more.len() as u64).markup(names);
         amount(html, others, most.max(others));
     }
     html.markup("</tbody></table></section>\n");

@@ -4,14 +4,14 @@ use crate::audit::query::Entry;
 
 use super::table::Column;
 
-/// Characters of a uid that a table shows: enough for `show` to find it by.
+/// Characters of a uid that a table shows, also in a pipe: enough for `show` to find it by.
 const SHORT_UID: usize = 8;
 
 pub(super) const TIME: Column = Column::new("TIME", 0).whole();
 pub(super) const REVIEW: Column = Column::new("REVIEW", SHORT_UID);
 pub(super) const OPERATION: Column = Column::new("OPERATION", 16);
 pub(super) const OBJECT: Column = Column::new("NAMESPACE/NAME", 40);
-pub(super) const USER: Column = Column::new("USER", 40);
+pub(super) const USER: Column = Column::new("USER", 40).in_short(account);
 /// The last column, which has what room is left.
 pub(super) const RULES: Column = Column::new("RULES", 0);
 
@@ -31,13 +31,13 @@ impl Cells {
             review: entry.uid.chars().take(SHORT_UID).collect(),
             operation: entry.operation(),
             object: entry.object(),
-            user: user(&entry.user.name),
+            user: entry.user.name.clone(),
         }
     }
 }
 
-/// A user as a column has room for: of a service account, namespace and name are what tells it from others.
-fn user(name: &str) -> String {
+/// A user as a terminal has room for: of a service account, namespace and name are what tells it from others.
+fn account(name: &str) -> String {
     match name.strip_prefix("system:serviceaccount:") {
         Some(account) => format!("…:{account}"),
         None => name.to_owned(),

@@ -12,9 +12,10 @@ use crate::cli::Failure;
 use crate::cli::output::{terminal_width, written};
 
 use super::columns::{Cells, OBJECT, OPERATION, REVIEW, RULES, TIME, USER};
-use super::select::{Logs, Reader, Selection};
+use super::reader::{Logs, Reader};
+use super::select::Selection;
 use super::table::{Column, Row, Table};
-use super::{OUTPUT, yaml};
+use super::{OUTPUT, how_many, yaml};
 
 /// How often a log that is followed is looked at; `--help` says it.
 const POLL: Duration = Duration::from_millis(500);
@@ -35,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT)]
     output: Output,
     /// Only so many, the newest
-    #[arg(long, value_name = "NUMBER", help_heading = OUTPUT)]
+    #[arg(long, value_name = "NUMBER", help_heading = OUTPUT, value_parser = how_many, allow_hyphen_values = true)]
     limit: Option<usize>,
     /// Go on as records are written, also over rotations; the log is looked at every half second
     #[arg(long, short, help_heading = OUTPUT)]

@@ -2,6 +2,7 @@
 
 mod columns;
 mod list;
+mod reader;
 mod replay;
 mod report;
 mod select;
@@ -50,6 +51,11 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         Command::Report(args) => report::run(&args),
         Command::Replay(args) => replay::run(args),
     }
+}
+
+/// The value of a flag that says how many of something are printed.
+fn how_many(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write how many, a number from 0 on, such as 20".to_owned())
 }
 
 /// A record or a document as YAML.

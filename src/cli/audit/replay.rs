@@ -16,7 +16,9 @@ use crate::cli::rules::RulesArgs;
 
 use super::OUTPUT;
 use super::columns::{Cells, OBJECT, OPERATION, REVIEW, RULES, TIME, USER};
-use super::select::{Logs, Selection};
+use super::reader::Logs;
+use super::select::Selection;
+use super::summary::records;
 use super::table::{Column, Row, Table};
 
 /// Decisions of `/validate`: they are final. What `/mutate` found comes before it once more.
@@ -150,16 +152,16 @@ impl Counts {
 
     fn text(&self) -> String {
         let mut text = format!(
-            "{} records judged anew: {} as before, {} would be accepted now, {} would be refused now, {} refused by \
+            "{} judged anew: {} as before, {} would be accepted now, {} would be refused now, {} refused by \
              other rules\n",
-            self.records - self.missing.values().sum::<u64>(),
+            records(self.records - self.missing.values().sum::<u64>()),
             self.same,
             self.now_accepted,
             self.now_refused,
             self.other_rules
         );
         for (missing, count) in &self.missing {
-            let _ = writeln!(text, "not judged: {count} {}", missing.words());
+            let _ = writeln!(text, "not judged: {count} {}", missing.words(*count));
         }
         text
     }

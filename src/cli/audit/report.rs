@@ -14,9 +14,10 @@ use crate::cli::output::written;
 use crate::cli::{Failure, VERSION};
 use crate::rules::RULES;
 
-use super::OUTPUT;
-use super::select::{Logs, Selection};
-use super::summary::COUNTED;
+use super::reader::{Logs, Reader};
+use super::select::Selection;
+use super::summary::{COUNTED, records};
+use super::{OUTPUT, how_many};
 
 /// Most bytes of records that are held, whatever the limit: they are in memory until the page is written.
 const BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -40,18 +41,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     html: PathBuf,
     /// Records that are in the page whole, the newest; all are counted
-    #[arg(long, value_name = "NUMBER", default_value = "1000", help_heading = OUTPUT)]
+    #[arg(long, value_name = "NUMBER", default_value = "1000", help_heading = OUTPUT, value_parser = how_many, allow_hyphen_values = true)]
     limit: usize,
 }
 
 /// Writes the page.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut reader = args.logs.open(args.selection.filter()?, false)?;
-    if reader.reads(&args.html) {
+    if let Some(why) = spoils(&reader, &args.html) {
         let html = args.html.display();
-        return Err(Failure::Usage(format!(
-            "--html {html} is a log that is read, and would be lost: give another file"
-        )));
+        return Err(Failure::Usage(format!("--html {html} is {why}: give another file")));
     }
     let decisions = args.selection.decisions(&COUNTED);
     let (mut summary, mut newest) = (Summary::of(&decisions), Newest::new(args.limit, BYTES_MAX));
@@ -86,6 +85,19 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     said(args, &summary, &newest)
 }
 
+/// Why nothing may be written there.
+fn spoils(reader: &Reader, html: &Path) -> Option<&'static str> {
+    if html.as_os_str() == "-" {
+        None
+    } else if reader.reads(html) {
+        Some("a log that is read, and would be lost")
+    } else if reader.claims(html) {
+        Some("a name that the audit log uses, for its lock or for what it sets aside")
+    } else {
+        None
+    }
+}
+
 /// Written beside the page that stands there, and put in its place once it is whole.
 fn write(html: &Path, report: &Report<'_>) -> io::Result<()> {
     if fs::metadata(html).is_ok_and(|found| !found.is_file()) {
@@ -110,10 +122,13 @@ fn write_to(file: File, report: &Report<'_>) -> io::Result<()> {
 
 fn said(args: &Args, summary: &Summary, newest: &Newest) -> Result<(), Failure> {
     let whole = summary.records - newest.left_out();
-    let text = format!(
-        "{}: {} records counted, the newest {whole} in it whole\n",
-        args.html.display(),
-        summary.records
-    );
+    let in_it = match (summary.records, whole) {
+        (_, 0) => "none".to_owned(),
+        (1, 1) => "and".to_owned(),
+        (all, whole) if all == whole => "all".to_owned(),
+        (_, whole) => format!("the newest {whole}"),
+    };
+    let text =
+        format!("{}: {} counted, {in_it} in it whole\n", args.html.display(), records(summary.records));
     written(io::stdout().write_all(text.as_bytes()))
 }

@@ -1,54 +1,49 @@
-//! Which logs are read, and which of their records are wanted.
+//! Which records are wanted.
 
+use std::cmp::Ordering;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
 
 use crate::audit::Decision;
-use crate::audit::query::{Filter, Log, LogError, Merged, Pattern, Recorded, Skipped, Window, moment};
+use crate::audit::query::{Filter, Pattern, moment};
 use crate::cli::Failure;
-use crate::lint::{UnknownId, find, without_brackets};
+use crate::cli::ids::RecordedIdParser;
+use crate::lint::{OWN, find, without_brackets};
+use crate::rules::{RULES, WARNINGS};
+
+use super::reader::{in_shell, warn};
 
 /// The chapter of the help.
-const WHICH: &str = "Which records";
-
-/// Foreign lines that are named one by one; more are only counted.
-const NAMED_MAX: u64 = 10;
-
-/// Which logs are read.
-#[derive(Debug, clap::Args)]
-pub(super) struct Logs {
-    /// Audit logs, read with the files set aside beside each (LOG.1 and so on), several by time; - is standard input
-    /// [default: that of the variable `ETCD_WARDEN_AUDIT_LOG`]
-    #[arg(value_name = "LOG", env = "ETCD_WARDEN_AUDIT_LOG", hide_env = true)]
-    logs: Vec<PathBuf>,
-}
+const WHICH: &str = "Which records (several values: a,b or the flag again)";
 
 /// Which records are wanted. Several flags must all fit; of one that is repeated, one value.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Selection {
     /// Not older than 2h, 7d (ago), or a time: 2026-11-29T16:00:00Z, 2026-11-29 (UTC)
-    #[arg(long, value_name = "TIME", help_heading = WHICH, value_parser = time)]
+    #[arg(long, value_name = "TIME", help_heading = WHICH, value_parser = time, allow_hyphen_values = true)]
     since: Option<Timestamp>,
-    /// Older than that
-    #[arg(long, value_name = "TIME", help_heading = WHICH, value_parser = time)]
+    /// Older than that; itself left out: the records of the 29th are --since 2026-11-29 --until 2026-11-30
+    #[arg(long, value_name = "TIME", help_heading = WHICH, value_parser = time, allow_hyphen_values = true)]
     until: Option<Timestamp>,
     /// Namespace of the object; in this and the next three, * stands for anything
-    #[arg(long, short, value_name = "NAMESPACE", help_heading = WHICH)]
+    #[arg(long, short, value_name = "NAMESPACE", help_heading = WHICH, value_delimiter = ',')]
     namespace: Vec<String>,
     /// Name of the object
-    #[arg(long, value_name = "NAME", help_heading = WHICH)]
+    #[arg(long, value_name = "NAME", help_heading = WHICH, value_delimiter = ',')]
     name: Vec<String>,
     /// Who asked
     #[arg(long, value_name = "USER", help_heading = WHICH)]
     user: Vec<String>,
-    /// A rule that was broken
-    #[arg(long, value_name = "RULE", help_heading = WHICH)]
+    /// A rule that was broken, or a warning that was given
+    #[arg(long, value_name = "RULE", help_heading = WHICH, value_delimiter = ',', value_parser = RecordedIdParser, hide_possible_values = true)]
     rule: Vec<String>,
     /// Uid of the review, or its beginning
-    #[arg(long, value_name = "UID", help_heading = WHICH)]
+    #[arg(long, value_name = "UID", help_heading = WHICH, value_delimiter = ',')]
     uid: Vec<String>,
     /// What was decided (found: /mutate saw violations and let the review go on to be refused)
     #[arg(long, value_name = "DECISION", help_heading = WHICH, value_delimiter = ',')]
@@ -75,7 +70,9 @@ impl From<Decided> for Decision {
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {
-    moment(text, Timestamp::now()).ok_or_else(|| {
+    // One moment for all flags: of `--since 2h --until 2h`, both are the same.
+    static NOW: LazyLock<Timestamp> = LazyLock::new(Timestamp::now);
+    moment(text, *NOW).ok_or_else(|| {
         "write how long ago (90s, 2h, 7d), or a time (2026-11-29T16:00:00Z, 2026-11-29T16:00 or 2026-11-29, which are \
          UTC; up to 9999-12-30)"
             .to_owned()
@@ -94,25 +91,23 @@ impl Selection {
 
     /// Everything but the decision.
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
-        if let (Some(since), Some(until)) = (self.since, self.until)
-            && since >= until
-        {
-            return Err(Failure::Usage(format!(
-                "--since {since} is not before --until {until}: no record can be both, exchange them"
-            )));
+        if let (Some(since), Some(until)) = (self.since, self.until) {
+            in_order(since, until).map_err(Failure::Usage)?;
         }
-        for unknown in self.rule.iter().filter_map(|rule| unknown(rule)) {
-            warn(&format!("--rule: {unknown}; only records of another release can have it"));
+        for remark in self.rule.iter().filter_map(|rule| no_rule(rule)) {
+            warn(&format!("--rule: {remark}"));
         }
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::from(text.as_str())).collect();
+        let rules: Vec<_> = self.rule.iter().map(|rule| Pattern::from(without_brackets(rule))).collect();
         Ok(Filter {
             since: self.since,
             until: self.until,
             decisions: Vec::new(),
             namespaces: patterns(&self.namespace),
             names: patterns(&self.name),
-            users: patterns(&self.user),
-            rules: self.rule.iter().map(|rule| Pattern::from(without_brackets(rule))).collect(),
+            users: self.user.iter().flat_map(|user| whole_and_parts(user)).map(Pattern::from).collect(),
+            warnings: rules.iter().flat_map(warnings).collect(),
+            rules,
             uids: self.uid.clone(),
         })
     }
@@ -156,164 +151,52 @@ impl Selection {
     }
 }
 
-/// A log may hold rules of another release, but most such words are mistyped.
-fn unknown(rule: &str) -> Option<UnknownId> {
-    if rule.contains('*') { None } else { find(rule).err() }
-}
-
-/// A word that a shell hands on as it is.
-fn in_shell(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
+/// Says why no record can be between two moments, if that is so.
+fn in_order(since: Timestamp, until: Timestamp) -> Result<(), String> {
+    match since.cmp(&until) {
+        Ordering::Less => Ok(()),
+        Ordering::Greater => Err(format!(
+            "--since {since} is not before --until {until}: no record can be both, exchange them"
+        )),
+        Ordering::Equal => Err(format!(
+            "--since and --until are both {since}, and --until is exclusive: no record can be both, {}",
+            later(until)
+        )),
     }
 }
 
-impl Logs {
-    /// The logs in words of a shell.
-    pub(super) fn in_shell(&self) -> String {
-        self.logs.iter().map(|log| in_shell(&log.to_string_lossy())).collect::<Vec<_>>().join(" ")
-    }
-
-    /// Opens the logs, to be read from the oldest record on; with `follow`, and on while it is written.
-    pub(super) fn open(&self, filter: Filter, follow: bool) -> Result<Reader, Failure> {
-        let none_named = "no log is named: give its file, or - to read what comes in (kubectl logs ... | etcd-warden \
-                          audit ... -)";
-        if self.logs.is_empty() {
-            return Err(Failure::Usage(none_named.to_owned()));
-        }
-        if follow && self.logs.len() > 1 {
-            return Err(Failure::Usage("--follow takes one log: give each its own command".to_owned()));
-        }
-        let logs = self.logs.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>();
-        let logs = each_once(logs.map_err(|error| unreadable(&error))?);
-        let logs = logs.into_iter().map(|log| if follow { log.follow() } else { log });
-        Ok(Reader::new(Merged::new(logs.collect()), filter))
+/// What to write for a moment that itself was to be taken: midnight is what a date is read as.
+fn later(until: Timestamp) -> String {
+    let until = until.to_zoned(TimeZone::UTC);
+    match until.date().tomorrow() {
+        Ok(day) if until.time() == Time::midnight() => format!("write --until {day} for the whole day"),
+        _ => "write a later --until".to_owned(),
     }
 }
 
-/// No file is read twice, however often it is named.
-fn each_once(logs: Vec<Log>) -> Vec<Log> {
-    let mut kept: Vec<Log> = Vec::with_capacity(logs.len());
-    for mut log in logs {
-        for earlier in &kept {
-            log.leave_to(earlier);
-        }
-        kept.push(log);
-    }
-    kept
+/// A distinguished name is one user with commas in it; other names with commas between are several.
+fn whole_and_parts(user: &str) -> Vec<&str> {
+    let parts = user.split(',').filter(|_| user.contains(','));
+    std::iter::once(user).chain(parts).collect()
 }
 
-fn unreadable(error: &LogError) -> Failure {
-    Failure::Unreadable(error.to_string())
+/// The warnings that a pattern means. One that fits a rule means rules: `*` is any rule that was broken.
+fn warnings(pattern: &Pattern) -> Vec<&'static str> {
+    if RULES.iter().any(|rule| pattern.takes(rule.id)) {
+        return Vec::new();
+    }
+    WARNINGS.iter().map(|warning| warning.id).filter(|id| pattern.takes(id)).collect()
 }
 
-/// The records that are wanted, one after the other.
-#[derive(Debug)]
-pub(super) struct Reader {
-    merged: Merged,
-    filter: Filter,
-    window: Window,
-    skipped: u64,
-    /// Records that were read, and those of them that are wanted.
-    read: u64,
-    wanted: u64,
-}
-
-impl Reader {
-    fn new(merged: Merged, filter: Filter) -> Self {
-        Self { merged, filter, window: Window::default(), skipped: 0, read: 0, wanted: 0 }
+/// Why no record of this release has a rule of this id, if that is so.
+fn no_rule(rule: &str) -> Option<String> {
+    let id = without_brackets(rule);
+    if OWN.iter().any(|own| own.id == id) {
+        return Some(format!("{id} is said by lint alone, of files: no record has it"));
     }
-
-    /// Whether a name leads to one of the files that are read.
-    pub(super) fn reads(&self, path: &Path) -> bool {
-        self.merged.reads(path)
-    }
-
-    /// The next record that is wanted; nothing at the end, which may be one for now. Foreign lines are named on
-    /// standard error.
-    pub(super) fn next_record(&mut self) -> Result<Option<Recorded>, Failure> {
-        let skipped = &mut self.skipped;
-        loop {
-            let next = self
-                .merged
-                .next_record(&mut |line| name(&line, skipped))
-                .map_err(|error| unreadable(&error))?;
-            let Some(recorded) = next else { return Ok(None) };
-            self.read += 1;
-            if self.filter.takes(&recorded.entry) {
-                self.wanted += 1;
-                return Ok(Some(recorded));
-            }
-        }
-    }
-
-    /// The same by time. A record is held back until bounded memory is full, or the end is there.
-    pub(super) fn next_by_time(&mut self) -> Result<Option<Recorded>, Failure> {
-        loop {
-            if let Some(oldest) = self.window.overflow() {
-                return Ok(Some(oldest));
-            }
-            match self.next_record()? {
-                Some(recorded) => self.window.add(recorded),
-                None => return Ok(self.window.oldest()),
-            }
-        }
-    }
-
-    /// Whether nothing can come any more.
-    pub(super) fn is_over(&self) -> bool {
-        self.merged.is_over()
-    }
-
-    /// Says how many lines were skipped, and what isn't in its place. How many were skipped.
-    pub(super) fn finish(&self) -> u64 {
-        if self.skipped > NAMED_MAX {
-            warn(&format!("{} lines in all were no records and were skipped", self.skipped));
-        }
-        if self.window.late() > 0 {
-            warn(&not_by_time(self.window.late()));
-        }
-        self.skipped
-    }
-
-    /// Says so where no record is wanted.
-    pub(super) fn warn_of_nothing(&self) {
-        if self.wanted == 0 {
-            warn(&no_record_fits(self.read));
-        }
-    }
-}
-
-fn not_by_time(late: u64) -> String {
-    let (records, are) = if late == 1 { ("record", "is") } else { ("records", "are") };
-    format!(
-        "{late} {records} came too late to be put in order of time, and {are} listed after newer ones: the log is \
-         several, one behind the other; give each as a file of its own, and they are put together by time"
-    )
-}
-
-fn no_record_fits(read: u64) -> String {
-    match read {
-        0 => "no record fits: there is none in the log".to_owned(),
-        1 => "no record fits: the one in the log isn't of those that the flags select".to_owned(),
-        read => format!("no record fits: none of the {read} in the log is of those that the flags select"),
-    }
-}
-
-fn name(line: &Skipped, skipped: &mut u64) {
-    *skipped += 1;
-    if *skipped <= NAMED_MAX {
-        warn(&format!("{line}: skipped"));
-    }
-}
-
-/// A remark on standard error: standard output is for what was asked.
-#[allow(clippy::print_stderr, reason = "a remark of a command")]
-pub(super) fn warn(text: &str) {
-    eprintln!("warning: {text}");
+    // A log may hold rules of another release, but most such words are mistyped.
+    let unknown = if rule.contains('*') { None } else { find(rule).err() };
+    unknown.map(|unknown| format!("{unknown}; only records of another release can have it"))
 }
 
 #[cfg(test)]
@@ -347,20 +230,33 @@ mod tests {
 
     #[test]
     fn a_rule_that_is_none_is_remarked_on() {
-        for (rule, is_unknown) in
-            [("ports", false), ("[ports]", false), ("port", true), ("port*", false), ("even-voters", false)]
-        {
-            assert_eq!(unknown(rule).is_some(), is_unknown, "{rule}");
+        for (rule, remark) in [
+            ("ports", ""),
+            ("[ports]", ""),
+            ("port", "no rule or warning is called"),
+            ("port*", ""),
+            ("even-voters", ""),
+            ("syntax", "said by lint alone"),
+        ] {
+            let said = no_rule(rule).unwrap_or_default();
+            assert!(said.contains(remark) && said.is_empty() == remark.is_empty(), "{rule}: {said}");
         }
     }
 
     #[test]
-    fn what_is_missing_or_out_of_order_is_said_with_its_number() {
-        for (read, said) in [(0, "there is none"), (1, "the one in the log"), (7, "none of the 7 in the log")]
+    fn a_pattern_means_warnings_where_it_fits_no_rule() {
+        for (pattern, expected) in
+            [("ports", &[][..]), ("*", &[]), ("even-voters", &["even-voters"]), ("no-such", &[])]
         {
-            assert!(no_record_fits(read).contains(said), "{}", no_record_fits(read));
+            assert_eq!(warnings(&Pattern::from(pattern)), expected, "{pattern}");
         }
-        assert!(not_by_time(1).starts_with("1 record came") && not_by_time(2).starts_with("2 records came"));
+        assert_eq!(warnings(&Pattern::from("even-*")).len(), 2);
+    }
+
+    #[test]
+    fn several_users_and_one_with_commas_are_read_alike() {
+        assert_eq!(whole_and_parts("bob"), ["bob"]);
+        assert_eq!(whole_and_parts("CN=bob,OU=etcd"), ["CN=bob,OU=etcd", "CN=bob", "OU=etcd"]);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::manifest;
 use crate::text::{escaped, quoted};
 
 use super::list::{document, stage};
-use super::select::{Logs, Selection};
+use super::reader::Logs;
+use super::select::Selection;
 use super::yaml;
 
 /// Most records of one uid that are shown: a review has one, or two where a log was read twice.
@@ -111,9 +112,13 @@ fn text(recorded: &Recorded, style: Style) -> Result<String, Failure> {
     }
     if entry.violations_left_out > 0 {
         let _ =
-            writeln!(text, "and {} violations more, which the record leaves out", entry.violations_left_out);
+            writeln!(text, "and {} more, which the record leaves out", violations(entry.violations_left_out));
     }
     Ok(text)
+}
+
+fn violations(count: usize) -> String {
+    if count == 1 { "1 violation".to_owned() } else { format!("{count} violations") }
 }
 
 /// The manifest with what is wrong in it underlined; what has no place there comes before it.

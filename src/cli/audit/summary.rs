@@ -11,9 +11,9 @@ use crate::cli::Failure;
 use crate::cli::output::{terminal_width, written};
 use crate::text::{escaped, shortened};
 
-use super::OUTPUT;
-use super::select::{Logs, Selection};
-use super::yaml;
+use super::reader::Logs;
+use super::select::Selection;
+use super::{OUTPUT, how_many, yaml};
 
 /// Decisions that are counted where none is asked for: what became of a request. What `/mutate` found is in the log
 /// once more where `/validate` refuses it.
@@ -22,7 +22,7 @@ pub(super) const COUNTED: [Decision; 2] = [Decision::Rejected, Decision::Warned]
 /// Most lines of the chart over time.
 const SPANS_MAX: usize = 24;
 
-/// Most characters of a name, and of a bar.
+/// Most characters of a name on a terminal, and of a bar.
 const NAME_MAX: usize = 56;
 const BAR_MAX: usize = 30;
 
@@ -40,7 +40,7 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     output: Output,
     /// Lines of each table
-    #[arg(long, value_name = "NUMBER", default_value = "10", help_heading = OUTPUT)]
+    #[arg(long, value_name = "NUMBER", default_value = "10", help_heading = OUTPUT, value_parser = how_many, allow_hyphen_values = true)]
     top: usize,
 }
 
@@ -85,7 +85,8 @@ fn text(summary: &Summary, top: usize, terminal: Option<usize>) -> String {
         ("By user", &summary.users),
         ("By object", &summary.objects),
     ] {
-        text += &lines(title, &ranked(tally, top), terminal);
+        let name_max = if terminal.is_some() { NAME_MAX } else { usize::MAX };
+        text += &lines(title, &ranked(tally, top, name_max), terminal);
     }
     text + &over_time(&summary.times, terminal)
 }
@@ -110,27 +111,28 @@ fn opening(summary: &Summary) -> String {
     text
 }
 
-fn records(count: u64) -> String {
+pub(super) fn records(count: u64) -> String {
     if count == 1 { "1 record".to_owned() } else { format!("{count} records") }
 }
 
-fn ranked(tally: &Tally, top: usize) -> Vec<(String, u64)> {
+fn ranked(tally: &Tally, top: usize, name_max: usize) -> Vec<(String, u64)> {
     let rows = tally.rows();
     // One more name takes no more room than the word that there is one.
     let top = if tally.folded() == 0 && rows.len() == top + 1 { top + 1 } else { top };
     let mut lines: Vec<(String, u64)> =
-        rows.iter().take(top).map(|row| (named(&row.name), row.count)).collect();
+        rows.iter().take(top).map(|row| (named(&row.name, name_max), row.count)).collect();
     let more = rows.get(top..).unwrap_or_default();
     let others = more.iter().map(|row| row.count).sum::<u64>() + tally.folded();
     if others > 0 {
         let at_least = if tally.folded() > 0 { "more than " } else { "" };
-        lines.push((format!("({at_least}{} others)", more.len()), others));
+        let names = if more.len() == 1 { "other" } else { "others" };
+        lines.push((format!("({at_least}{} {names})", more.len()), others));
     }
     lines
 }
 
-fn named(name: &str) -> String {
-    if name.is_empty() { "(none)".to_owned() } else { shortened(&escaped(name), NAME_MAX) }
+fn named(name: &str, most: usize) -> String {
+    if name.is_empty() { "(none)".to_owned() } else { shortened(&escaped(name), most) }
 }
 
 fn over_time(times: &Timeline, terminal: Option<usize>) -> String {
@@ -213,7 +215,9 @@ mod tests {
         }
         let lines =
             [("a", 2), ("(none)", 1), ("(2 others)", 2)].map(|(name, count)| (name.to_owned(), count));
-        assert_eq!(ranked(&tally, 2), lines);
+        assert_eq!(ranked(&tally, 2, 9), lines);
+        tally.add(&"x".repeat(60));
+        assert_eq!(ranked(&tally, 9, 9)[4].0, "xxxx…xxxx");
     }
 
     #[test]

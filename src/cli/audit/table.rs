@@ -23,12 +23,19 @@ pub(super) struct Column {
     pub(super) most: usize,
     /// As wide it stays, however narrow the terminal is.
     pub(super) least: usize,
+    /// What a terminal has room for; elsewhere a cell stands as it is.
+    short: fn(&str) -> String,
 }
 
 impl Column {
     /// A column that may be cut as long as something is told by what is left.
     pub(super) const fn new(heading: &'static str, most: usize) -> Self {
-        Self { heading, most, least: NARROWED_MIN }
+        Self { heading, most, least: NARROWED_MIN, short: str::to_owned }
+    }
+
+    /// A column whose cells are written in short on a terminal.
+    pub(super) const fn in_short(self, short: fn(&str) -> String) -> Self {
+        Self { short, ..self }
     }
 
     /// A column whose cells are never cut: what is left would tell nothing.
@@ -53,7 +60,7 @@ pub(super) struct Table<W> {
     /// Columns of the terminal; nothing where it is none, and where nothing is cut.
     terminal: Option<usize>,
     widths: Vec<usize>,
-    /// Most characters of a cell in each column.
+    /// Most characters of a cell in each column: what is no terminal has room for all.
     most: Vec<usize>,
     /// Rows that wait for the widths; nothing once these are settled.
     waiting: Option<Vec<Row>>,
@@ -63,14 +70,16 @@ impl<W: Write> Table<W> {
     /// A table of these columns.
     pub(super) fn new(out: W, columns: &'static [Column], terminal: Option<usize>) -> Self {
         let widths = columns.iter().map(|column| column.heading.len()).collect();
-        let most = columns.iter().map(|column| column.most).collect();
+        let room = |column: &Column| if terminal.is_some() { column.most } else { usize::MAX };
+        let most = columns.iter().map(room).collect();
         Self { out, columns, terminal, widths, most, waiting: Some(Vec::new()) }
     }
 
     /// One row more.
     pub(super) fn row(&mut self, mut row: Row) -> io::Result<()> {
-        for (cell, most) in row.cells.iter_mut().zip(&self.most) {
-            *cell = shortened(&escaped(cell), *most);
+        for ((cell, column), most) in row.cells.iter_mut().zip(self.columns).zip(&self.most) {
+            let short = if self.terminal.is_some() { (column.short)(cell) } else { cell.clone() };
+            *cell = shortened(&escaped(&short), *most);
         }
         match &mut self.waiting {
             Some(waiting) => {
@@ -188,8 +197,12 @@ mod tests {
     fn columns_are_as_wide_as_their_cells() {
         let rows = [row("a", "alice", &["ports"]), row("abcdefghijkl", "b\u{1b}", &["ports", "type"])];
         assert_eq!(
-            printed(&rows, None),
+            printed(&rows, Some(80)),
             "NAME      USER     RULES\na         alice    ports\nabcd…jkl  b\\u{1b}  ports, type\n"
+        );
+        assert_eq!(
+            printed(&rows, None),
+            "NAME          USER     RULES\na             alice    ports\nabcdefghijkl  b\\u{1b}  ports, type\n"
         );
         assert_eq!(printed(&[], None), "");
     }
@@ -214,6 +227,20 @@ mod tests {
         drop(table);
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains(&format!("{}  uuuuuuuu…uuuuuuu  ports", "t".repeat(24))), "{text}");
+    }
+
+    #[test]
+    fn cells_are_in_short_on_a_terminal_alone() {
+        const COLUMNS: &[Column] =
+            &[Column::new("USER", 40).in_short(str::to_uppercase), Column::new("RULES", 0)];
+        for (terminal, shown) in [(None, "bob   ports"), (Some(80), "BOB   ports")] {
+            let mut out = Vec::new();
+            let mut table = Table::new(&mut out, COLUMNS, terminal);
+            table.row(Row { cells: vec!["bob".into()], words: vec!["ports".into()] }).unwrap();
+            table.settle().unwrap();
+            drop(table);
+            assert!(String::from_utf8(out).unwrap().contains(shown), "{terminal:?}");
+        }
     }
 
     #[test]
