@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::facts::Facts;
 use super::pod::Pod;
 use super::status::Member;
-use crate::member::Role;
+use crate::member::{Listed, Report, Role, Why};
 
 /// What a member without a vote is called in status.
 pub(super) const LEARNER: &str = "Learner";
@@ -23,6 +23,59 @@ pub(super) fn members(facts: &Facts<'_>) -> Vec<Member> {
         member(facts, name, before, pod).map(|member| since(member, before, facts))
     };
     names.into_iter().filter_map(of).collect()
+}
+
+/// The voters of the cluster that aren't this Etcd's own; as they were where nobody lists them.
+pub(super) fn other_voters(facts: &Facts<'_>) -> Vec<String> {
+    if is_out(facts) {
+        return Vec::new();
+    }
+    let Some(listed) = listed(facts) else { return facts.etcd.status.other_voters.clone() };
+    let others = listed.iter().filter(|member| !member.learner && !is_own(facts, member));
+    let others: BTreeSet<String> = others
+        .map(|member| if member.name.is_empty() { member.id.to_string() } else { member.name.clone() })
+        .collect();
+    others.into_iter().collect()
+}
+
+/// Whether all its members are in the cluster no more: taken out by themselves, or by somebody.
+fn is_out(facts: &Facts<'_>) -> bool {
+    let is_removed =
+        |report: &Report| report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Removed);
+    let is_out = |pod: &Pod| pod.report().is_some_and(|report| report.left || is_removed(report));
+    !facts.pods.is_empty() && facts.pods.iter().all(is_out)
+}
+
+/// The cluster's members as one of its voters lists them.
+fn listed<'f>(facts: &Facts<'f>) -> Option<&'f [Listed]> {
+    let voters = facts.pods.iter().filter(|pod| pod.is_voter()).filter_map(Pod::report);
+    voters.map(|report| report.members.as_slice()).find(|members| !members.is_empty())
+}
+
+/// How many voters can be there, and how many are needed, where that is fewer: pods that are gone take a while to be
+/// missed by those that were ready a moment ago. Others' voters count as present.
+pub(super) fn missing_quorum(facts: &Facts<'_>) -> Option<(usize, usize)> {
+    let voters = listed(facts)?.iter().filter(|member| !member.learner);
+    let runs =
+        |name: &str| facts.pods.iter().any(|pod| pod.is_running && facts.etcd.member(pod.ordinal) == name);
+    let (mut all, mut there) = (0, 0);
+    for voter in voters {
+        all += 1;
+        there += usize::from(!is_own(facts, voter) || runs(&voter.name));
+    }
+    let needed = all / 2 + 1;
+    (there < needed).then_some((there, needed))
+}
+
+fn is_own(facts: &Facts<'_>, listed: &Listed) -> bool {
+    let is_id = |id: &str| id == listed.id.to_string();
+    let known = facts.etcd.status.members.iter();
+    let mut known = known.map(|member| (member.name.as_str(), member.id.as_deref()));
+    let mut reported = facts.pods.iter().filter_map(|pod| pod.report()?.id);
+    let mut named = (0..facts.etcd.spec.replicas).map(|ordinal| facts.etcd.member(ordinal));
+    known.any(|(name, id)| name == listed.name || id.is_some_and(is_id))
+        || reported.any(|id| id == listed.id)
+        || named.any(|name| name == listed.name)
 }
 
 fn member(facts: &Facts<'_>, name: String, before: Option<&Member>, pod: Option<&Pod>) -> Option<Member> {

@@ -15,6 +15,9 @@ pub struct Status {
     pub members: Vec<Member>,
     /// The record of a completed join.
     pub bootstrap_with_existing_cluster: Option<Snapshot>,
+    /// Voters of the cluster that aren't the Etcd's own, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_voters: Vec<String>,
     /// Generation that was last carried out.
     pub observed_generation: Option<i64>,
     /// Whether the cluster has quorum and is as it is wanted.

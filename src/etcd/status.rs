@@ -18,6 +18,9 @@ resource! {
         "members" => members: Vec<Slot<MemberStatus<'a>>>,
         /// The record of a completed join: written once, with the condition BootstrappedWithExistingCluster.
         "bootstrapWithExistingCluster" => bootstrap_with_existing_cluster: Snapshot<'a>,
+        /// Voters of its cluster that aren't its own: members of Etcds that have joined it, or of the source that it
+        /// joined. By name.
+        "otherVoters" => other_voters: Vec<Slot<Text<'a>>>,
     }
     unread {
         /// Generation of the spec that was last carried out.
@@ -42,7 +45,8 @@ resource! {
         "lastOperation": LastOperation,
         /// What went wrong last; empty once it is mended.
         "lastErrors": Vec<LastError>,
-        /// What the Etcd is going through: Forming, Joining, Running, Updating, Hibernated or Leaving.
+        /// What the Etcd is going through: Forming, Joining, Running, Updating, Hibernating, Hibernated or
+        /// Leaving.
         "phase": Text<'static>,
         /// How far its join into the existing cluster is, such as 2/3 joined.
         "join": Text<'static>,

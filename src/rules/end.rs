@@ -9,10 +9,21 @@ use crate::etcd::{ALLOW_QUORUM_LOSS, DELETION_PROTECTION, LEAVE_FINALIZER, Statu
 /// Voters of a combined cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Combined {
-    /// Members of the source.
+    /// Members that aren't this Etcd's.
     pub(super) sources: usize,
     /// Members of this Etcd.
     pub(super) targets: usize,
+    /// What those are that aren't this Etcd's.
+    others: Others,
+}
+
+/// Whose members vote beside one's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Others {
+    /// Those of the cluster that this Etcd has joined.
+    Joined,
+    /// Those that have joined this Etcd's cluster.
+    Joiners,
 }
 
 impl Combined {
@@ -21,8 +32,18 @@ impl Combined {
         let status = view.status().filter(|status| !status.sources_left())?;
         let snapshot = status.bootstrap_with_existing_cluster.get()?;
         let sources = snapshot.members.get().map_or(0, Vec::len);
-        let targets = usize::try_from(view.replicas().unwrap_or(0)).unwrap_or(0);
-        Some(Self { sources, targets })
+        Some(Self { sources, targets: replicas(view), others: Others::Joined })
+    }
+
+    /// The cluster of an object that joined none, and that others have joined.
+    fn joined_by_others(view: &View<'_>) -> Option<Self> {
+        let status = view.status().filter(|status| status.bootstrap_with_existing_cluster.is_absent())?;
+        let sources = status.other_voters.get().map_or(0, Vec::len);
+        (sources > 0 && !view.is_joining()).then(|| Self {
+            sources,
+            targets: replicas(view),
+            others: Others::Joiners,
+        })
     }
 
     /// The cluster that an object in the middle of a join may already be part of.
@@ -30,7 +51,7 @@ impl Combined {
         let bootstrap = view.bootstrap().filter(|_| view.is_joining())?;
         let targets = view.status().map_or(0, Status::member_count);
         let sources = bootstrap.members.get().map_or(0, Vec::len);
-        (targets > 0).then_some(Self { sources, targets })
+        (targets > 0).then_some(Self { sources, targets, others: Others::Joined })
     }
 
     fn quorum(self) -> usize {
@@ -43,8 +64,12 @@ impl Combined {
     }
 
     fn why(self) -> String {
+        let others = match self.others {
+            Others::Joined => "source",
+            Others::Joiners => "joined",
+        };
         format!(
-            "this Etcd is part of a combined cluster of {} source and {} own members, and the {} alone would be below \
+            "this Etcd is part of a combined cluster of {} {others} and {} own members, and the {} alone would be below \
              its quorum of {}",
             self.sources,
             self.targets,
@@ -52,6 +77,20 @@ impl Combined {
             self.quorum()
         )
     }
+
+    /// What to do first: `own` where others were joined.
+    fn remedy(self, own: &'static str) -> &'static str {
+        match self.others {
+            Others::Joined => own,
+            Others::Joiners => {
+                "Have those that joined leave first (status.otherVoters: delete the Etcds that they belong to)"
+            }
+        }
+    }
+}
+
+fn replicas(view: &View<'_>) -> usize {
+    usize::try_from(view.replicas().unwrap_or(0)).unwrap_or(0)
 }
 
 fn gives_up_quorum(view: &View<'_>) -> bool {
@@ -81,32 +120,33 @@ pub(super) fn leave_finalizer_held(change: &Change<'_>, report: &mut Report) {
     );
 }
 
-/// A joined Etcd isn't put to sleep where the sources would lose their quorum.
+/// A part of a combined cluster isn't put to sleep where the others would lose their quorum.
 pub(super) fn joined_hibernate(change: &Change<'_>, report: &mut Report) {
     let sleeps = change.new.replicas() == Some(0) && change.old.replicas().is_some_and(|old| old > 0);
-    let Some(combined) = Combined::joined(change.old) else { return };
+    let combined = Combined::joined(change.old).or_else(|| Combined::joined_by_others(change.old));
+    let Some(combined) = combined else { return };
     if !sleeps || change.old.is_joining() || gives_up_quorum(change.new) || !combined.loses_quorum() {
         return;
     }
     report.forbidden(
         "spec.replicas",
         format!(
-            "can't become 0: {}. Add members to the source first, or annotate the Etcd {ALLOW_QUORUM_LOSS}: \"true\" if \
-             the cluster may stop",
-            combined.why()
+            "can't become 0: {}. {}, or annotate the Etcd {ALLOW_QUORUM_LOSS}: \"true\" if the cluster may stop",
+            combined.why(),
+            combined.remedy("Add members to the source first")
         ),
     );
 }
 
-/// A joined Etcd isn't deleted where the sources would lose their quorum.
+/// A part of a combined cluster isn't deleted where the others would lose their quorum.
 pub(super) fn joined_delete(view: &View<'_>, settings: &Settings, report: &mut Report) {
     let Some(combined) = quorum_lost_by_deletion(view, settings) else { return };
     report.forbidden(
         "metadata.name",
         format!(
-            "can't be deleted: {}. Take its members out of the cluster first (etcdctl member remove), or annotate the \
-             Etcd {ALLOW_QUORUM_LOSS}: \"true\" if the cluster may be lost",
-            combined.why()
+            "can't be deleted: {}. {}, or annotate the Etcd {ALLOW_QUORUM_LOSS}: \"true\" if the cluster may be lost",
+            combined.why(),
+            combined.remedy("Take its members out of the cluster first (etcdctl member remove)")
         ),
     );
 }
@@ -118,8 +158,15 @@ pub(super) fn combined(view: &View<'_>) -> Option<Combined> {
 
 /// The combined cluster that would lose its quorum without this object, where nobody has allowed that.
 pub(super) fn quorum_lost_by_deletion(view: &View<'_>, settings: &Settings) -> Option<Combined> {
-    let allowed = view.is_terminating() || leaves_first(view, settings) || gives_up_quorum(view);
-    combined(view).filter(|combined| !allowed && combined.loses_quorum())
+    let allowed = view.is_terminating() || gives_up_quorum(view);
+    left_behind(view, settings).filter(|combined| !allowed && combined.loses_quorum())
+}
+
+/// The combined cluster in whose list the members of an object stay when it is deleted: those whom others have joined
+/// don't leave.
+pub(super) fn left_behind(view: &View<'_>, settings: &Settings) -> Option<Combined> {
+    let joined = combined(view).filter(|_| !leaves_first(view, settings));
+    joined.or_else(|| Combined::joined_by_others(view))
 }
 
 /// Whether the loop takes the members out before the object goes.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::facts::Facts;
 use super::super::join::{Join, clusters, join};
-use super::super::members::members;
+use super::super::members::{members, missing_quorum, other_voters};
 use super::super::pod::Pod;
 use super::super::render::selector;
 use super::super::status::{Condition, Snapshot, Status};
@@ -57,6 +57,7 @@ pub(super) fn status(facts: &Facts<'_>, work: &Work<'_>) -> Status {
     let mut status = before.clone();
     status.conditions = conditions(facts, work);
     status.members = members(facts);
+    status.other_voters = other_voters(facts);
     status.last_errors = last_errors(facts, work);
     let told = Told { facts, work, is_joined: facts.is_joined() || status.is_true(BOOTSTRAPPED) };
     (status.phase, status.join) = (Some(told.phase().to_owned()), told.join());
@@ -142,6 +143,10 @@ fn ready(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
         return Some(hibernated());
     }
     let ready = facts.pods.iter().filter(|pod| pod.is_ready && pod.is_voter()).count();
+    if let Some((there, needed)) = missing_quorum(facts).filter(|_| ready > 0 && !facts.etcd.is_terminating) {
+        let why = format!("{needed} voters are needed, and {there} can be there; {}", waits(facts));
+        return Some(finding("False", "QuorumLost", why));
+    }
     Some(if ready > 0 {
         finding(
             "True",
@@ -227,6 +232,11 @@ fn all_members_updated(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
         Roll::Nothing if !work.set_stands || !is_known => {
             finding("False", "NotAllMembersUpdated", "the last change is being carried out")
         }
+        Roll::Nothing if current > wanted => finding(
+            "False",
+            "NotAllMembersUpdated",
+            format!("{current} pods are there, of which {wanted} stay"),
+        ),
         // One that isn't there, however it went, is no less missing than one that is outdated.
         Roll::Nothing if current != wanted => finding(
             "False",

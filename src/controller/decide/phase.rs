@@ -15,8 +15,9 @@ pub(super) struct Told<'a> {
 type Phase = (&'static str, fn(&Told<'_>) -> bool);
 
 /// The first that applies.
-const PHASES: [Phase; 5] = [
+const PHASES: [Phase; 6] = [
     ("Leaving", |told| told.facts.etcd.is_terminating),
+    ("Hibernating", |told| told.facts.etcd.spec.replicas == 0 && !told.facts.pods.is_empty()),
     ("Hibernated", |told| told.facts.etcd.spec.replicas == 0),
     ("Joining", |told| told.facts.etcd.spec.source().is_some() && !told.is_joined),
     ("Forming", |told| !told.facts.has_members() || matches!(told.work.forming, Forming::Given)),

@@ -16,12 +16,21 @@ pub(super) fn part(render: Render<'_>) -> Result<Part, Unrenderable> {
     Ok(Part::new(Kind::PodDisruptionBudget, &render.etcd.name, "etcd-pdb", content).owned())
 }
 
-/// Least number of own members that must stay: the sources count as present. One alone may go, as with etcd-druid, or
-/// its node could never be drained.
+/// Least number of own members that must stay. The sources have a budget of their own, as one would give them alone,
+/// and what it lets go counts. One may go where the cluster survives one, or its node could never be drained.
 fn least(own: u32, sources: usize) -> usize {
     let own = usize::try_from(own).unwrap_or(usize::MAX);
     let all = own.saturating_add(sources);
-    if all < 2 || own == 0 { 0 } else { (all / 2 + 1).saturating_sub(sources) }
+    if all < 2 || own == 0 {
+        return 0;
+    }
+    let spare = survived(all);
+    own.saturating_sub(spare.saturating_sub(survived(sources)).max(spare.min(1)))
+}
+
+/// How many members a cluster can do without.
+fn survived(members: usize) -> usize {
+    members.saturating_sub(members / 2 + 1)
 }
 
 #[cfg(test)]
@@ -29,16 +38,16 @@ mod tests {
     use super::least;
 
     #[test]
-    fn quorum_of_all_is_kept_with_the_sources_present() {
+    fn both_budgets_together_keep_the_quorum_of_all() {
         for (own, sources, expected) in [
             (0, 0, 0),
             (1, 0, 0),
             (3, 0, 2),
             (5, 0, 3),
-            (3, 3, 1),
+            (3, 3, 2),
             (3, 1, 2),
             (1, 3, 0),
-            (5, 3, 2),
+            (5, 3, 3),
             (0, 3, 0),
             (1, 1, 1),
         ] {

@@ -1,7 +1,7 @@
 //! Warnings about an Etcd's life: its size, version and backups, and its end.
 
 use super::super::change::Change;
-use super::super::end::{combined, leaves_first, quorum_lost_by_deletion};
+use super::super::end::{combined, leaves_first, left_behind, quorum_lost_by_deletion};
 use super::super::image::{Minor, image};
 use super::super::report::Given;
 use super::super::settings::Settings;
@@ -57,7 +57,7 @@ pub(super) fn leaving(view: &View<'_>, settings: &Settings, given: &mut Given) {
 
 pub(super) fn dead_members_remain(view: &View<'_>, settings: &Settings, given: &mut Given) {
     let is_refused = quorum_lost_by_deletion(view, settings).is_some();
-    if view.is_terminating() || combined(view).is_none() || leaves_first(view, settings) || is_refused {
+    if view.is_terminating() || left_behind(view, settings).is_none() || is_refused {
         return;
     }
     let members = view.status().map(|status| &status.members);

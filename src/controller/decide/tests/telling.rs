@@ -90,6 +90,54 @@ fn quorum_is_lost_only_where_it_was() {
     assert_eq!(world.condition("Ready").1, "Ending");
 }
 
+/// A pod that was ready a moment ago is no proof against those that are gone.
+#[test]
+fn quorum_is_lost_where_too_few_can_be_there() {
+    let mut world = World::running(&three());
+    world.record("9");
+    world.pods.remove(1);
+    assert_eq!(world.condition("Ready").0, "True", "3 of 4 voters, one of them another's");
+    world.pods[1].is_running = false;
+    let (status, reason, message) = world.condition("Ready");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "QuorumLost"));
+    assert!(message.starts_with("3 voters are needed, and 2 can be there; main-1 has no pod"), "{message}");
+}
+
+#[test]
+fn voters_of_others_are_known_until_the_list_is_another() {
+    let mut world = World::running(&three());
+    let others = |world: &World| world.decide().status.other_voters;
+    assert_eq!(others(&world), ["src-0"]);
+    world.settle();
+    world.pods.clear();
+    assert_eq!(others(&world), ["src-0"], "nobody says otherwise");
+    let mut world = World::running(&three());
+    world.settle();
+    for pod in &mut world.pods {
+        of(pod).members[3].learner = true;
+    }
+    assert_eq!(others(&world), [""; 0], "a learner has no vote");
+    let mut world = World::running(&three());
+    world.settle();
+    for pod in &mut world.pods {
+        *of(pod) = Report { waiting: waits(Why::Removed), ..report(pod.ordinal) };
+    }
+    assert_eq!(others(&world), [""; 0], "whose members are all removed has no part in it any more");
+}
+
+#[test]
+fn who_falls_asleep_is_not_asleep_yet() {
+    let mut world = World::running(&three());
+    world.record("9");
+    world.etcd.spec.replicas = 0;
+    let phase = |world: &World| world.decide().status.phase.unwrap();
+    assert_eq!(phase(&world), "Hibernating");
+    world.make();
+    assert!(world.condition("AllMembersUpdated").2.contains("3 pods are there, of which 0 stay"));
+    world.pods.clear();
+    assert_eq!(phase(&world), "Hibernated");
+}
+
 #[test]
 fn events_about_two_members_are_two() {
     let mut world = World::running(&three());
