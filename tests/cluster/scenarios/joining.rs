@@ -162,7 +162,20 @@ fn a_loop_that_is_killed_again_and_again_forms_and_joins_all_the_same() {
     let joined = c2.members(0);
     assert_eq!((joined.0, joined.1.len()), (cluster, 5));
     assert!(members.iter().all(|member| joined.1.contains(member)));
+    the_source_is_held_back(&main);
     writer.nothing_is_lost_by(&c2, 1);
+}
+
+/// Three of five voters are the source's.
+fn the_source_is_held_back(main: &Etcd<'_>) {
+    eventually(SOON, "the source knows who has joined it", || {
+        let others = main.object()["status"]["otherVoters"].clone();
+        if others == json!(["c2-0", "c2-1"]) { Ok(()) } else { Err(others.to_string()) }
+    });
+    let said = main.shop.kubectl(&["delete", "etcd", &main.name, "--wait=false"]).refused();
+    assert!(said.contains("[joined-delete]"), "{said}");
+    let said = main.shop.kubectl(&["scale", "etcd", &main.name, "--replicas=0"]).refused();
+    assert!(said.contains("[joined-hibernate]"), "{said}");
 }
 
 fn is_true(etcd: &Etcd<'_>, condition: &str) -> bool {
