@@ -228,7 +228,7 @@ impl Agent {
         let (uid, name) = (facts.config.owner.uid.clone(), facts.name());
         let api = self.parts.api.clone();
         let reporter = self.reporter.get_or_insert_with(|| Reporter::new(api, uid, name));
-        reporter.volume(&facts.data, &facts.record);
+        reporter.volume(&facts.data, &facts.record, self.first_start.is_some());
         reporter.role(None);
         reporter.members(facts.live().map_or(&[], |live| &live.members));
         let report = reporter.report();
