@@ -10,6 +10,7 @@
 //! | `run` | the loop: looks, decides, acts |
 //! | `observe`, `client`, `peer` | how a cluster is looked at: by its clients' API, and as its peers do |
 //! | `preflight`, `reach` | what etcd would not check in time before an add |
+//! | `source` | endpoints that lead elsewhere than was meant |
 //! | `begin`, `join`, `leave` | first starts; the way in, and out again |
 //! | `launch`, `watch` | etcd is started, and attended while it runs |
 //! | `gate`, `streams`, `stall` | whether a learner may be promoted, who reaches it, whether its join goes on |
@@ -50,6 +51,7 @@ pub mod record;
 pub mod reporter;
 pub mod run;
 pub mod settings;
+mod source;
 pub mod stall;
 pub mod streams;
 pub mod tls;

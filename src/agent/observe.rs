@@ -21,6 +21,8 @@ pub struct Observer {
     endpoints: Vec<String>,
     mounted: Mounted,
     well_since: BTreeMap<MemberId, Instant>,
+    /// Whether this member has been one before.
+    has_past: bool,
 }
 
 /// What was seen.
@@ -127,7 +129,12 @@ impl Sight {
 impl Observer {
     /// For these endpoints, the own Service first.
     pub const fn new(endpoints: Vec<String>, mounted: Mounted) -> Self {
-        Self { endpoints, mounted, well_since: BTreeMap::new() }
+        Self { endpoints, mounted, well_since: BTreeMap::new(), has_past: false }
+    }
+
+    /// Whether this member has been one before: only then can its own Service be expected to answer.
+    pub const fn has_past(&mut self, has_past: bool) {
+        self.has_past = has_past;
     }
 
     /// Looks once. What isn't well now begins to count anew.
@@ -163,7 +170,8 @@ impl Observer {
                 format!("the endpoints lead to several clusters: {}: correct them", each.join(", "));
             return Err(Unseen { why: Why::SourceDiffers, message });
         }
-        let list = found.first().map(|answer| answer.list.clone()).ok_or_else(|| unseen(&faults))?;
+        let list =
+            found.first().map(|answer| answer.list.clone()).ok_or_else(|| nobody(faults, self.has_past))?;
         Ok((found.into_iter().map(|answer| answer.endpoint).collect(), list))
     }
 
@@ -252,6 +260,17 @@ impl Observer {
     }
 }
 
+/// Why nobody gave a list, by the faults of all endpoints, the own Service first. Nobody wrote that one down: it comes
+/// last, and before a first join, when nobody can answer there, it is left out.
+fn nobody(mut faults: Vec<Fault>, has_past: bool) -> Unseen {
+    if faults.len() > 1 {
+        let own = faults.remove(0);
+        let is_silent = matches!(own.kind, Kind::Unreachable | Kind::Unknown);
+        faults.extend((has_past || !is_silent).then_some(own));
+    }
+    unseen(&faults)
+}
+
 /// Why nobody gave a list: the kind that tells most, and each endpoint's own words.
 fn unseen(faults: &[Fault]) -> Unseen {
     const TELLING: [Kind; 2] = [Kind::Certificate, Kind::Authentication];
@@ -320,6 +339,23 @@ mod tests {
         assert_eq!(answered([unhealthy, "", ""]).await, (Ok(()), 2));
         assert_eq!(answered([unknown, "", ""]).await, (Err(Kind::Unknown), 1));
         assert_eq!(answered([unhealthy; 3]).await, (Err(Kind::Unhealthy), 3));
+    }
+
+    #[test]
+    fn the_endpoints_of_the_spec_come_first_and_the_own_service_only_where_it_counts() {
+        let (own, source) = ("http://main-client:2379", "http://source-1:2379");
+        let refused = |url| Fault::of_status(url, &tonic::Status::unavailable("Connection refused"));
+        let words = |faults: Vec<Fault>, has_past| nobody(faults, has_past).message;
+        let (of_own, of_source) =
+            (format!("{own}: Connection refused"), format!("{source}: Connection refused"));
+        assert_eq!(words(vec![refused(own), refused(source)], false), format!("waits for {of_source}"));
+        assert_eq!(
+            words(vec![refused(own), refused(source)], true),
+            format!("waits for {of_source}; {of_own}")
+        );
+        assert_eq!(words(vec![refused(own)], false), format!("waits for {of_own}"));
+        let distrusted = Fault::of_status(own, &tonic::Status::unavailable("invalid peer certificate"));
+        assert_eq!(nobody(vec![distrusted, refused(source)], false).why, Why::Certificate);
     }
 
     #[test]

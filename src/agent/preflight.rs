@@ -8,11 +8,8 @@ use crate::member::{Config, Source, Why};
 use super::decide::Hold;
 use super::entry::{is_sibling, place};
 use super::facts::{Live, Member};
+use super::source::{ANEW, another_cluster};
 use super::version::Release;
-
-/// How the spec is corrected before the join is complete: the rules freeze what it says of the source.
-const ANEW: &str =
-    ", in an Etcd that is created anew: delete this one, whose members are frozen while it joins";
 
 /// What this pod can bear, and the cluster needs.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +22,9 @@ pub struct Room {
 
 /// Why this member doesn't ask to be added, if so.
 pub fn refusal(config: &Config, live: &Live, own: Release, room: Room) -> Option<Hold> {
-    too_new(config, live, own)
+    // What else is said of it is of no use to whoever means another one.
+    another_cluster(config, live)
+        .or_else(|| too_new(config, live, own))
         .or_else(|| versions(live, own))
         .or_else(|| listed(config, live))
         .or_else(|| space(config, room))
@@ -185,11 +184,17 @@ mod tests {
 
     #[test]
     fn a_member_that_is_not_listed_or_named_otherwise_is_named() {
-        let config = config(3, SOURCE);
+        let named = config;
+        let config = named(3, SOURCE);
         let two = live(vec![others(1), others(2)]);
         assert_eq!(refused(&config, &two, "3.6.16", ROOM, &["source-2", "add it"]), Why::SourceDiffers);
-        let moved = live(vec![voter(1, "source-1", &["http://elsewhere:2380"])]);
-        assert_eq!(refused(&config, &moved, "3.6.16", ROOM, &["SOURCE-1", "elsewhere"]), Why::SourceDiffers);
+        let moved = voter(2, "source-2", &["http://elsewhere:2380"]);
+        let two = SOURCE.iter().copied().chain([("source-2", "http://SOURCE-2:2380")]).collect::<Vec<_>>();
+        let (two, moved) = (named(3, &two), live(vec![others(1), moved]));
+        assert_eq!(refused(&two, &moved, "3.6.16", ROOM, &["SOURCE-2", "elsewhere"]), Why::SourceDiffers);
+        let other = live(vec![voter(1, "source-1", &["http://elsewhere:2380"])]);
+        let words = ["another cluster, c1", "SOURCE-1", "elsewhere", "correct clientEndpoints"];
+        assert_eq!(refused(&config, &other, "3.7.1", ROOM, &words), Why::SourceDiffers);
         let renamed = live(vec![voter(1, "source-one", &["http://source-1:2380"])]);
         let words = ["source-one (1", "by the name source-1", "created anew"];
         assert_eq!(refused(&config, &renamed, "3.6.16", ROOM, &words), Why::SourceDiffers);

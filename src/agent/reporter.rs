@@ -37,9 +37,10 @@ impl Reporter {
         &mut self.report
     }
 
-    /// What is in the volume, and who the member in it is.
-    pub fn volume(&mut self, data: &Data, noted: &Noted) {
-        self.report.volume = volume(data, noted);
+    /// What is in the volume, and who the member in it is. `begins`: etcd is started for the first time, and makes its
+    /// data.
+    pub fn volume(&mut self, data: &Data, noted: &Noted, begins: bool) {
+        self.report.volume = volume(data, noted, begins);
         let life = match noted {
             Noted::Record(record) => Some(&record.life),
             Noted::None | Noted::Unreadable(_) => None,
@@ -162,7 +163,7 @@ fn revision(status: &StatusResponse) -> u64 {
     status.header.as_ref().map_or(0, |header| header.revision.unsigned_abs())
 }
 
-fn volume(data: &Data, noted: &Noted) -> member::Volume {
+fn volume(data: &Data, noted: &Noted, begins: bool) -> member::Volume {
     let starts = match noted {
         Noted::Record(record) => record.starts,
         Noted::None | Noted::Unreadable(_) => 0,
@@ -172,6 +173,11 @@ fn volume(data: &Data, noted: &Noted) -> member::Volume {
             member::Volume::Data { member: *member, cluster: *cluster, starts }
         }
         (Data::None, Noted::None) => member::Volume::Empty,
+        // What never was isn't lost: no etcd was executed for this life yet, or it makes its data now.
+        (Data::None, Noted::Record(record)) if begins || matches!(record.life, Life::Prepared { .. }) => {
+            member::Volume::Empty
+        }
+        (Data::Half, Noted::Record(_)) if begins => member::Volume::Empty,
         (Data::None, Noted::Record(_)) => {
             member::Volume::Unreadable("no data, and a record of an earlier life".to_owned())
         }
@@ -223,10 +229,25 @@ mod tests {
     fn a_volume_with_a_past_is_not_empty() {
         let (member, cluster) = (MemberId(7), ClusterId(9));
         let noted = Noted::Record(Box::new(record(Life::Running { id: member, cluster })));
-        assert_eq!(volume(&Data::None, &Noted::None), member::Volume::Empty);
-        assert!(matches!(volume(&Data::None, &noted), member::Volume::Unreadable(_)));
-        assert!(matches!(volume(&Data::Half, &Noted::None), member::Volume::Unreadable(_)));
+        assert_eq!(volume(&Data::None, &Noted::None, false), member::Volume::Empty);
+        assert!(matches!(volume(&Data::None, &noted, false), member::Volume::Unreadable(_)));
+        assert!(matches!(volume(&Data::Half, &Noted::None, false), member::Volume::Unreadable(_)));
         let data = member::Volume::Data { member, cluster, starts: 3 };
-        assert_eq!(volume(&Data::Log { member, cluster }, &noted), data);
+        assert_eq!(volume(&Data::Log { member, cluster }, &noted, false), data);
+    }
+
+    #[test]
+    fn a_volume_whose_first_etcd_is_only_being_started_has_lost_nothing() {
+        let (id, cluster) = (MemberId(7), ClusterId(9));
+        let noted = |life| Noted::Record(Box::new(record(life)));
+        assert_eq!(volume(&Data::None, &noted(Life::Prepared { id, cluster }), false), member::Volume::Empty);
+        for life in [Life::Running { id, cluster }, Life::Forming { token: "1".to_owned() }] {
+            for data in [Data::None, Data::Half] {
+                assert_eq!(volume(&data, &noted(life.clone()), true), member::Volume::Empty);
+            }
+        }
+        let broken = Data::Unreadable("half a record".to_owned());
+        let running = noted(Life::Running { id, cluster });
+        assert!(matches!(volume(&broken, &running, true), member::Volume::Unreadable(_)));
     }
 }

@@ -22,6 +22,7 @@ use super::observe::{Observer, Seen};
 use super::record::Life;
 use super::reporter::Reporter;
 use super::settings::Begin;
+use super::source::explained;
 use super::tls::Mounted;
 use super::volume::Volume;
 
@@ -190,6 +191,7 @@ impl Agent {
     async fn look(&mut self) -> Result<Look, Hold> {
         let taken = self.taken();
         let noted = self.parts.volume.record().read();
+        self.observer.has_past(noted != Noted::None);
         let (config, seen) = tokio::join!(self.parts.api.config(), self.observer.look());
         let (config, starts) = match (config, &noted) {
             (Ok((config, starts)), _) => (config, Ok(starts)),
@@ -208,7 +210,8 @@ impl Agent {
         };
         let denied = self.parts.volume.denied().map(|denied| denied.to_string());
         let data = denied.clone().map_or_else(|| self.parts.volume.look(), Data::Unreadable);
-        let cluster = seen.as_ref().map(|seen| seen.live.clone()).map_err(Clone::clone);
+        let cluster =
+            seen.as_ref().map(|seen| seen.live.clone()).map_err(|unseen| explained(&config, unseen.clone()));
         let facts = Facts { config, ordinal, data, record: noted, cluster, told };
         self.prepare_report(&facts);
         if let Some(denied) = denied {
@@ -228,7 +231,7 @@ impl Agent {
         let (uid, name) = (facts.config.owner.uid.clone(), facts.name());
         let api = self.parts.api.clone();
         let reporter = self.reporter.get_or_insert_with(|| Reporter::new(api, uid, name));
-        reporter.volume(&facts.data, &facts.record);
+        reporter.volume(&facts.data, &facts.record, self.first_start.is_some());
         reporter.role(None);
         reporter.members(facts.live().map_or(&[], |live| &live.members));
         let report = reporter.report();

@@ -149,8 +149,11 @@ impl Agent {
             record.life = Life::Running { id: *member, cluster: *cluster };
             self.parts.volume.record().write(record)?;
         }
+        // From the first log on, one that is missing is lost.
+        self.first_start = self.first_start.take().filter(|_| !matches!(data, Data::Log { .. }));
         if let Some(reporter) = &mut self.reporter {
-            reporter.volume(&data, &super::facts::Noted::Record(Box::new(record.clone())));
+            let noted = super::facts::Noted::Record(Box::new(record.clone()));
+            reporter.volume(&data, &noted, self.first_start.is_some());
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Failure, HELP_WIDTH};
 use crate::diagnostics::text::Style;
@@ -70,6 +71,16 @@ fn read_enough(done: Result<(), Failure>) -> Result<(), Failure> {
         Err(Failure::ReaderGone) => Ok(()),
         done => done,
     }
+}
+
+/// Whether nobody reads standard output any more: without a write, a pipe doesn't say so by itself.
+pub(super) fn reader_is_gone() -> bool {
+    let out = io::stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    // An output that can't be asked is found out by the next write.
+    let asked = poll(&mut polled, Some(&Timespec::default()));
+    let gone = PollFlags::ERR | PollFlags::HUP;
+    asked.is_ok() && polled.iter().any(|out| out.revents().intersects(gone))
 }
 
 /// Columns of the terminal that standard output is; nothing where it is none.

@@ -16,7 +16,7 @@ use kube::api::ListParams;
 use kube::core::DynamicObject;
 
 use super::Failure;
-use super::output::{ColorArgs, print_as_is};
+use super::output::{ColorArgs, print_as_is, reader_is_gone};
 use super::values::duration;
 use crate::controller::{Etcd, Pod, etcds, render};
 use crate::etcd::KIND;
@@ -104,6 +104,9 @@ async fn show(args: &Args) -> Result<(), Failure> {
 async fn follow(args: &Args, etcd: &Named, uid: &str, screen: &mut Screen) -> Result<(), Failure> {
     loop {
         tokio::time::sleep(args.interval).await;
+        if reader_is_gone() {
+            return Ok(());
+        }
         match etcd.look().await {
             Ok(Some(overview)) if overview.uid == uid => screen.show(&overview)?,
             Ok(_) => return screen.end(&format!("Etcd {}/{} is gone", etcd.namespace, etcd.name)),

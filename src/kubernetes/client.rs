@@ -44,6 +44,14 @@ pub enum ConnectError {
         /// What is wrong with it.
         cause: String,
     },
+    /// None of the kubeconfigs of the environment is there.
+    #[error("can't use the kubeconfig {path}, which KUBECONFIG names: {cause}: correct KUBECONFIG, or give --kubeconfig", path = .path.display())]
+    Named {
+        /// The first of them.
+        path: PathBuf,
+        /// Why it can't be read.
+        cause: String,
+    },
     /// The kubeconfig leads through a proxy.
     #[error("the kubeconfig {path} has a proxy-url, which is not supported: give one that leads to the API server itself", path = .path.display())]
     Proxy {
@@ -91,7 +99,7 @@ impl Cluster {
         };
         let config = match files.as_slice() {
             [] if is_in_cluster() => in_cluster()?,
-            [] => return Err(ConnectError::NoCluster),
+            [] => return Err(named_files().first().map_or(ConnectError::NoCluster, |path| missing(path))),
             files => from_files(files, context).await?,
         };
         Self::with(config, None)
@@ -109,16 +117,24 @@ fn in_cluster() -> Result<Config, ConnectError> {
     Config::incluster().map_err(|error| ConnectError::InCluster(causes(&error)))
 }
 
-/// Those that are there.
+/// Those that are there, or can't be looked at.
 fn usual_files() -> Vec<PathBuf> {
-    let named = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty());
-    let files = match named {
-        Some(named) => std::env::split_paths(&named).collect(),
-        None => {
-            std::env::home_dir().map(|home| home.join(".kube").join("config")).into_iter().collect::<Vec<_>>()
-        }
-    };
-    files.into_iter().filter(|file| file.exists()).collect()
+    let mut files = named_files();
+    if files.is_empty() {
+        files.extend(std::env::home_dir().map(|home| home.join(".kube").join("config")));
+    }
+    files.into_iter().filter(|file| file.try_exists().unwrap_or(true)).collect()
+}
+
+/// Those of `KUBECONFIG`, whether they are there or not.
+fn named_files() -> Vec<PathBuf> {
+    let named = std::env::var_os("KUBECONFIG").unwrap_or_default();
+    std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+fn missing(path: &Path) -> ConnectError {
+    let cause = fs::metadata(path).map_or_else(|error| error.to_string(), |_| "it was just made".to_owned());
+    ConnectError::Named { path: path.to_owned(), cause }
 }
 
 /// Whom a service account's token is for: its claim `sub`. It isn't checked here: the API server does.

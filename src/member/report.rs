@@ -70,7 +70,7 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Volume {
-    /// Nothing, and no record of an earlier life.
+    /// Nothing, and no record of an earlier life; also while etcd is started for the first time and makes its data.
     Empty,
     /// A member's data.
     Data {

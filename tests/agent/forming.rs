@@ -30,6 +30,7 @@ async fn three_members_form_one_cluster() {
     let clusters = (0..3).map(|ordinal| shop.report(ordinal).unwrap().cluster.unwrap());
     assert_eq!(clusters.collect::<Vec<_>>(), [cluster; 3]);
     assert_eq!(shop.members(&shop.client_url(1)).0, ["main-0", "main-1", "main-2"]);
+    (0..3).for_each(|ordinal| shop.lost_no_volume(ordinal));
 }
 
 #[tokio::test(flavor = "multi_thread")]

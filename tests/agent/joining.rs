@@ -26,6 +26,7 @@ async fn three_join_three(old: &Path, new: &Path) {
     let value = shop.etcdctl(&shop.client_url(2), &["get", "before", "--print-value-only"]);
     assert_eq!(value.trim(), "the join");
     writer.lost_nothing(&shop, &shop.client_url(1));
+    (0..3).for_each(|ordinal| shop.lost_no_volume(ordinal));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -50,6 +50,31 @@ async fn a_name_that_differs_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn endpoints_of_another_cluster_are_named_and_that_one_is_not_joined() {
+    let Some(mut shop) = beside(1).await else { return };
+    let meant = shop.source_spec(3).members.split_off("source-2");
+    shop.config.source.as_mut().unwrap().members = meant;
+    shop.render();
+    shop.start(0);
+    let words = ["lead to another cluster", "source-1 (", "source-2 (", "correct clientEndpoints"];
+    shop.until_waiting(0, Why::SourceDiffers, &words).await;
+    nothing_happened(&shop, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_url_among_the_endpoints_is_named_and_the_own_service_is_not() {
+    let Some(mut shop) = beside(1).await else { return };
+    let url = shop.source_peer_url(1);
+    shop.config.source.as_mut().unwrap().client_endpoints = vec![url.clone()];
+    shop.render();
+    shop.start(0);
+    let mistake = format!("{url} is the peer URL of source-1");
+    let said = shop.until_waiting(0, Why::Unreachable, &[&mistake, "2379"]).await;
+    assert!(said.starts_with(&format!("waits for {url}: ")) && !said.contains("main-client"), "{said}");
+    nothing_happened(&shop, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_unhealthy_voter_is_named_and_waited_for() {
     let Some(mut shop) = beside(3).await else { return };
     let binary = shop.etcd.clone();

@@ -237,6 +237,14 @@ impl Shop {
         Some(Report::read(&text).unwrap())
     }
 
+    /// A member that begins has never said that its volume can't be read.
+    #[track_caller]
+    pub fn lost_no_volume(&self, ordinal: u32) {
+        for report in self.api.reports(&self.config.pod(ordinal)) {
+            assert!(!matches!(report.volume, Volume::Unreadable(_)), "{report:#?}");
+        }
+    }
+
     /// Waits until a member's report fits.
     #[track_caller]
     pub fn until(

@@ -8,6 +8,7 @@ use super::support::SOON;
 use super::support::client::connect;
 use super::support::process::{command, spawn};
 use super::support::review_of;
+use super::support::until;
 
 /// Killed when dropped.
 struct Following {
@@ -62,4 +63,20 @@ async fn no_record_is_missed_or_seen_twice_over_rotations() {
         assert_eq!(following.uid(), format!("number-{number}"));
     }
     assert!(directory.path().join("audit.log.20").exists(), "it was rotated");
+}
+
+/// A pipe doesn't say by itself that its reader has gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn following_ends_with_its_reader_also_where_nothing_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = spawn(directory.path(), &["--audit-log", "audit.log"]);
+    let mut client = connect(server.https, &server.ca).await;
+    client.post("/validate", &review_of(-1, "first", "")).await.unwrap();
+    let mut follow = command(directory.path());
+    follow.args(["audit", "list", "--follow", "--output", "json", "audit.log"]).stdout(Stdio::piped());
+    let mut child = follow.spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.contains("first"), "{first}");
+    until("it ends", async || child.try_wait().unwrap().is_some()).await;
 }

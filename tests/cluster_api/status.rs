@@ -1,7 +1,8 @@
 //! `status`, over an API server in memory in which a cluster was formed.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
@@ -68,6 +69,41 @@ async fn what_can_not_be_shown_is_said() {
     assert!(shown.code == Some(1) && shown.said.contains("can't list pods"), "{}", shown.said);
     let shown = status(bed.directory.path(), &["main", "--interval", "1ms"]);
     assert!(shown.code == Some(2) && shown.said.contains("--interval"), "{}", shown.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubeconfig_of_the_environment_that_is_missing_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |variable: &Path| {
+        let done = command(directory.path()).args(["status", "main"]).env("KUBECONFIG", variable).output();
+        let done = done.unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    let missing = directory.path().join("missing");
+    let (code, words) = said(&missing);
+    assert_eq!(code, Some(1));
+    for word in [missing.to_str().unwrap(), "which KUBECONFIG names", "No such file"] {
+        assert!(words.contains(word), "{word}: {words}");
+    }
+    // Nothing is looked for where it is empty.
+    assert!(said(Path::new("")).1.contains("set KUBECONFIG"), "{words}");
+}
+
+/// A pipe doesn't say by itself that its reader has gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_ends_with_its_reader_also_where_nothing_changes() {
+    let bed = Bed::formed().await;
+    for output in ["text", "json"] {
+        let mut command = command(bed.directory.path());
+        command.args(["status", "main", "-n", "shop", "--watch", "--interval", "100ms", "--output", output]);
+        command.env("KUBECONFIG", bed.directory.path().join("kubeconfig")).stdout(Stdio::piped());
+        let mut watch = Watch(command.spawn().unwrap());
+        let mut first = String::new();
+        BufReader::new(watch.0.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        assert!(first.contains("main"), "{first}");
+        until("it ends", async || watch.0.try_wait().unwrap().is_some()).await;
+        assert!(watch.0.wait().unwrap().success(), "{output}");
+    }
 }
 
 /// Whoever watches sees what changes, and that it is over.

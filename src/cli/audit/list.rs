@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::audit::Stage;
 use crate::audit::query::{Entry, Newest, Recorded};
 use crate::cli::Failure;
-use crate::cli::output::{terminal_width, written};
+use crate::cli::output::{reader_is_gone, terminal_width, written};
 
 use super::columns::{Cells, OBJECT, OPERATION, REVIEW, RULES, TIME, USER};
 use super::reader::{Logs, Reader};
@@ -68,6 +68,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     while args.follow && !reader.is_over() {
         thread::sleep(POLL);
+        if reader_is_gone() {
+            return Err(Failure::ReaderGone);
+        }
         print_as_they_come(&mut reader, &mut printer)?;
     }
     reader.finish();

@@ -15,7 +15,7 @@ pub struct Note {
     pub is_warning: bool,
     /// What was done, in one word.
     pub action: &'static str,
-    /// The member that it is about: events about two members are two.
+    /// The member that it is about: the event names its pod.
     pub member: Option<String>,
 }
 
@@ -98,8 +98,12 @@ fn joined(before: Option<&Member>, member: &Member) -> Option<Note> {
         before.is_some_and(|before| before.role.as_deref() == Some(super::super::members::LEARNER));
     let votes = member.role.as_deref().is_some_and(|role| role != super::super::members::LEARNER);
     if is_new {
-        let role = member.role.as_deref().unwrap_or("Member").to_lowercase();
-        return Some(note("MemberAdded", "Join", format!("{name} is a {role} with id {id}")).about(name));
+        // The first report has an id, and no role yet: whether it votes is not known.
+        let text = member.role.as_deref().map_or_else(
+            || format!("{name} has id {id} in the cluster's member list"),
+            |role| format!("{name} is a {} with id {id}", role.to_lowercase()),
+        );
+        return Some(note("MemberAdded", "Join", text).about(name));
     }
     (was_learner && votes).then(|| note("MemberPromoted", "Join", format!("{name} ({id}) votes")).about(name))
 }

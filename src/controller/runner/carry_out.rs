@@ -183,14 +183,13 @@ impl Term {
                 reason: note.reason.clone(),
                 note: Some(note.text.clone()),
                 action: note.action.to_owned(),
-                // Events that differ in nothing but their text are counted as one.
                 secondary: note.member.as_ref().map(|member| pod_of(etcd, member)),
             };
             let target = Target {
                 namespace: Some(etcd.namespace.clone()),
                 ..Target::all("create", "events.events.k8s.io")
             };
-            if let Err(error) = target.call(self.recorder.publish(&event, &about)).await {
+            if let Err(error) = target.call(self.teller.of(&note.text).publish(&event, &about)).await {
                 tracing::warn!(error = %causes(&error), "event not written");
             }
         }

@@ -6,6 +6,7 @@
 //! | `gather` | facts, from the watches or looked up anew |
 //! | `neighbours` | Etcds that share a cluster |
 //! | `carry_out` | steps, as requests |
+//! | `teller` | events, of which a repeat is counted |
 //! | `unreadable` | an Etcd that can't be read is told so |
 //! | `health` | what the loop has to say of itself |
 
@@ -13,6 +14,7 @@ mod carry_out;
 mod gather;
 mod health;
 mod neighbours;
+mod teller;
 mod unreadable;
 mod watches;
 
@@ -25,7 +27,7 @@ use futures_util::future::ready;
 use kube::Client;
 use kube::core::DynamicObject;
 use kube::runtime::controller::{Action, Config, applier};
-use kube::runtime::events::{Recorder, Reporter};
+use kube::runtime::events::Reporter;
 use tokio_util::sync::CancellationToken;
 
 use super::decide::{Decision, Step, decide};
@@ -33,6 +35,7 @@ use super::object::{Etcd, Unreadable};
 use super::render::Settings;
 use crate::etcd::BOOTSTRAPPED;
 use crate::kubernetes::{Backoff, CallError};
+use teller::Teller;
 use watches::Watches;
 
 pub use health::{Health, Metrics};
@@ -61,7 +64,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 pub struct Loop {
     client: Client,
     settings: Settings,
-    recorder: Recorder,
+    teller: Teller,
     health: Arc<Health>,
 }
 
@@ -80,7 +83,7 @@ pub(super) enum Failed {
 struct Term {
     client: Client,
     settings: Settings,
-    recorder: Recorder,
+    teller: Teller,
     health: Arc<Health>,
     watches: Watches,
     /// What is remembered of each Etcd, by namespace and name.
@@ -106,17 +109,17 @@ impl Loop {
     /// `identity` names this replica in events.
     pub fn new(client: Client, settings: Settings, identity: String, health: Arc<Health>) -> Self {
         let reporter = Reporter { controller: super::render::MANAGER.to_owned(), instance: Some(identity) };
-        Self { recorder: Recorder::new(client.clone(), reporter), client, settings, health }
+        Self { teller: Teller::new(client.clone(), reporter), client, settings, health }
     }
 
     /// Until the term is over. What is under way then is given up: every write is checked by UID or version, or says
     /// the same whoever says it.
     pub async fn run(self, over: CancellationToken) {
-        let Self { client, settings, recorder, health } = self;
+        let Self { client, settings, teller, health } = self;
         let (watches, changes) = watches::start(&client, &health);
         let store = watches.etcds.clone();
         let (remembered, disruption) = (Mutex::default(), tokio::sync::Mutex::default());
-        let term = Arc::new(Term { client, settings, recorder, health, watches, remembered, disruption });
+        let term = Arc::new(Term { client, settings, teller, health, watches, remembered, disruption });
         let config = Config::default().debounce(TOGETHER).concurrency(AT_ONCE);
         let look = |etcd: Arc<DynamicObject>, term: Arc<Term>| {
             Box::pin(async move { Box::pin(term.look(&etcd)).await })

@@ -149,6 +149,21 @@ fn events_about_two_members_are_two() {
 }
 
 #[test]
+fn a_member_whose_role_is_not_known_yet_is_called_none() {
+    let mut world = World::running(&three());
+    of(&mut world.pods[1]).role = Some(Role::Learner);
+    of(&mut world.pods[2]).role = None;
+    let notes = world.decide().notes;
+    let added = notes.iter().filter(|note| note.reason == "MemberAdded").map(|note| note.text.as_str());
+    let added: Vec<&str> = added.collect();
+    assert!(added[1].starts_with("main-1 is a learner with id "), "{added:?}");
+    assert!(
+        added[2].starts_with("main-2 has id ") && added[2].ends_with("in the cluster's member list"),
+        "{added:?}"
+    );
+}
+
+#[test]
 fn volumes_and_backups_are_what_they_are() {
     let mut world = World::running(&three());
     assert!(world.decide().status.condition("BackupReady").is_none());
