@@ -173,7 +173,7 @@ async fn a_cluster_is_formed_recorded_and_then_left_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_event_with_another_text_is_another_event() {
     let bed = Bed::formed().await;
-    let lost = || -> Vec<Value> {
+    let losses = || -> Vec<Value> {
         bed.api.below("/events/").into_iter().filter(|event| event["reason"] == "QuorumLost").collect()
     };
     let lose = async |message: &str, times: i64| {
@@ -181,7 +181,8 @@ async fn an_event_with_another_text_is_another_event() {
         waits["waiting"] = json!({"why": "Unhealthy", "message": message, "since": "2026-11-29T20:00:02Z"});
         bed.report(0, false, &waits);
         (1..3).for_each(|ordinal| bed.report(ordinal, false, &voter(ordinal)));
-        let told = || lost().iter().map(|event| event["series"]["count"].as_i64().unwrap_or(1)).sum::<i64>();
+        let told =
+            || losses().iter().map(|event| event["series"]["count"].as_i64().unwrap_or(1)).sum::<i64>();
         until("the loss is told", async || told() == times).await;
         (0..3).for_each(|ordinal| bed.report(ordinal, true, &voter(ordinal)));
         until("there is quorum again", async || bed.etcd()["status"]["ready"] == true).await;
@@ -189,9 +190,9 @@ async fn an_event_with_another_text_is_another_event() {
     lose("one cause", 1).await;
     lose("another cause", 2).await;
     lose("one cause", 3).await;
-    let counts: Vec<Value> = lost().iter().map(|event| event["series"]["count"].clone()).collect();
-    assert_eq!((counts.len(), counts.iter().filter(|count| **count == 2).count()), (2, 1), "{:#?}", lost());
-    assert_ne!(lost()[0]["note"], lost()[1]["note"]);
+    let counts: Vec<Value> = losses().iter().map(|event| event["series"]["count"].clone()).collect();
+    assert_eq!((counts.len(), counts.iter().filter(|count| **count == 2).count()), (2, 1), "{:#?}", losses());
+    assert_ne!(losses()[0]["note"], losses()[1]["note"]);
 }
 
 /// It lists everything first, and nothing of it has changed.
