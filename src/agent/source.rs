@@ -9,8 +9,7 @@ use super::entry::{is_sibling, place};
 use super::facts::{Live, Member, Unseen};
 
 /// How the spec is corrected before the join is complete: the rules freeze what it says of the source.
-pub(super) const ANEW: &str =
-    ", in an Etcd that is created anew: delete this one, whose members are frozen while it joins";
+pub(super) const ANEW: &str = ", in an Etcd that is created anew: delete this one, whose members and endpoints are frozen while it joins";
 
 /// Why a cluster isn't joined, if so: none of its members is one of the spec's. Names alone prove nothing.
 pub(super) fn another_cluster(config: &Config, live: &Live) -> Option<Hold> {
@@ -50,18 +49,18 @@ fn peer_port(config: &Config) -> Option<String> {
         let members = source.members.iter();
         members.flat_map(|(name, urls)| urls.iter().map(move |url| (name, url, place(url))))
     };
-    let remedy = "clients are answered at another port, mostly 2379: write that one";
+    let otherwise = "and clients are answered at another port, mostly 2379";
     let same_place = source.client_endpoints.iter().find_map(|endpoint| {
         let (_, host, port) = place(endpoint);
         let (name, ..) = urls().find(|(_, _, (_, peer, at))| *peer == host && *at == port)?;
-        Some(format!("{endpoint} is the peer URL of {name} in the spec: {remedy}{ANEW}"))
+        Some(format!("{endpoint} is the peer URL of {name} in the spec, {otherwise}: write that one{ANEW}"))
     });
     same_place.or_else(|| {
         source.client_endpoints.iter().find_map(|endpoint| {
             let (.., port) = place(endpoint);
             let (name, url, _) = urls().find(|(_, _, (.., at))| port.is_some() && *at == port)?;
             Some(format!(
-                "{endpoint} has the port of peer URLs, such as {url} of {name}: {remedy}, if that is a mistake{ANEW}"
+                "{endpoint} has the port of peer URLs, such as {url} of {name}, {otherwise}: if it is a mistake, write that one{ANEW}"
             ))
         })
     })

@@ -45,11 +45,13 @@ pub enum ConnectError {
         cause: String,
     },
     /// None of the kubeconfigs of the environment is there.
-    #[error("can't use the kubeconfig {path}, which KUBECONFIG names: {cause}: correct KUBECONFIG, or give --kubeconfig", path = .path.display())]
+    #[error(
+        "can't use the kubeconfig {files}, which KUBECONFIG names: {cause}: correct KUBECONFIG, or give --kubeconfig"
+    )]
     Named {
-        /// The first of them.
-        path: PathBuf,
-        /// Why it can't be read.
+        /// The files.
+        files: String,
+        /// Why the first can't be read.
         cause: String,
     },
     /// The kubeconfig leads through a proxy.
@@ -99,7 +101,7 @@ impl Cluster {
         };
         let config = match files.as_slice() {
             [] if is_in_cluster() => in_cluster()?,
-            [] => return Err(named_files().first().map_or(ConnectError::NoCluster, |path| missing(path))),
+            [] => return Err(missing(&named_files())),
             files => from_files(files, context).await?,
         };
         Self::with(config, None)
@@ -132,9 +134,11 @@ fn named_files() -> Vec<PathBuf> {
     std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-fn missing(path: &Path) -> ConnectError {
-    let cause = fs::metadata(path).map_or_else(|error| error.to_string(), |_| "it was just made".to_owned());
-    ConnectError::Named { path: path.to_owned(), cause }
+fn missing(files: &[PathBuf]) -> ConnectError {
+    let Some(first) = files.first() else { return ConnectError::NoCluster };
+    let cause = fs::metadata(first).map_or_else(|error| error.to_string(), |_| "it was just made".to_owned());
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    ConnectError::Named { files: files.join(" or "), cause }
 }
 
 /// Whom a service account's token is for: its claim `sub`. It isn't checked here: the API server does.
