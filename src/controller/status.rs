@@ -16,7 +16,6 @@ pub struct Status {
     /// The record of a completed join.
     pub bootstrap_with_existing_cluster: Option<Snapshot>,
     /// Voters of the cluster that aren't the Etcd's own, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_voters: Vec<String>,
     /// Generation that was last carried out.
     pub observed_generation: Option<i64>,

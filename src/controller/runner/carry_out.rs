@@ -273,3 +273,24 @@ fn code(step: &Step) -> String {
     };
     format!("ERR_{what}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_no_more_is_written_as_nothing() {
+        let before = Status {
+            other_voters: vec!["c2-0".to_owned()],
+            join: Some("1/3 joined".to_owned()),
+            replicas: Some(3),
+            ..Status::default()
+        };
+        let after = Status { replicas: Some(3), ..Status::default() };
+        assert_eq!(Value::Object(changed(&before, &after)), json!({"otherVoters": [], "join": null}));
+        assert!(changed(&after, &after).is_empty());
+        let all = changed(&after, &before);
+        assert_eq!(all.keys().collect::<Vec<_>>(), ["join", "otherVoters"]);
+    }
+}
