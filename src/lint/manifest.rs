@@ -8,6 +8,7 @@ use crate::etcd::{Etcd, KIND, Slot};
 use crate::manifest::Part;
 use crate::rules::{Request, Verdict, View, Warning, judge};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// What an update leaves as it is stored, where the manifest says nothing of it: the API server's own fields, and
 /// finalizers, which `kubectl apply` takes from nobody else.
@@ -37,7 +38,7 @@ impl Lint {
         let mut findings: Vec<Finding> = known.collect();
         let untyped = types::wrong(part, &findings).into_iter();
         findings.extend(untyped.map(|(field, message)| of(Level::Error, TYPE_RULE, &field, &message)));
-        findings = findings.into_iter().map(|finding| in_quotes(finding, part, &judged)).collect();
+        in_quotes(&mut findings, part, judged);
         findings.extend(verdict.warnings.iter().map(|warning| {
             of(Level::Warning, warning.id, warning.field.as_deref().unwrap_or_default(), &warning.text)
         }));
@@ -101,28 +102,39 @@ fn as_sent(mut manifest: Value, old: Option<&Value>) -> Value {
     manifest
 }
 
-/// What YAML takes for something else than a text is one in quotes; where that text is no better, why.
-fn in_quotes(finding: Finding, part: Part<'_>, judged: &dyn Fn(Value) -> Verdict) -> Finding {
-    let Some(field) = finding.field.as_deref().filter(|_| finding.help.as_deref() == Some(WRITE_A_STRING))
-    else {
-        return finding;
-    };
-    let written = part.written(part.at_field(field).span);
-    if written.contains(['"', '\'', '{', '[', '\n']) {
-        return finding;
+/// What YAML takes for something else than a text is one in quotes; where that text is no better, why. All of them are
+/// judged at once.
+fn in_quotes(findings: &mut [Finding], part: Part<'_>, judged: impl Fn(Value) -> Verdict) {
+    let bare: Vec<Option<&str>> = findings.iter().map(|finding| bare(finding, part)).collect();
+    if bare.iter().all(Option::is_none) {
+        return;
     }
     let mut quoted = part.value();
-    if let Some(value) = quoted.pointer_mut(part.pointer(field).as_str()) {
-        *value = Value::from(written);
+    for (finding, written) in findings.iter().zip(&bare) {
+        let pointer = finding.field.as_deref().map(|field| part.pointer(field));
+        let value = pointer.and_then(|pointer| quoted.pointer_mut(pointer.as_str()));
+        if let (Some(value), Some(written)) = (value, written) {
+            *value = Value::from(*written);
+        }
     }
     let violations = judged(quoted).violations;
-    let help = match violations.iter().find(|violation| violation.field == field) {
-        Some(still) => {
-            format!("{WRITE_A_STRING}, but not \"{written}\": {}", detail(&still.message, written))
-        }
-        None => format!("{WRITE_A_STRING}: \"{written}\""),
-    };
-    Finding { help: Some(help), ..finding }
+    // Of several at one field the first.
+    let still: HashMap<&str, &str> =
+        violations.iter().rev().map(|found| (found.field.as_str(), found.message.as_str())).collect();
+    for (finding, written) in findings.iter_mut().zip(bare) {
+        let Some(written) = written else { continue };
+        finding.help = Some(match finding.field.as_deref().and_then(|field| still.get(field)) {
+            Some(still) => format!("{WRITE_A_STRING}, but not \"{written}\": {}", detail(still, written)),
+            None => format!("{WRITE_A_STRING}: \"{written}\""),
+        });
+    }
+}
+
+/// What is written where a text should be, without quotes or anything else that can't simply be put into them.
+fn bare<'d>(finding: &Finding, part: Part<'d>) -> Option<&'d str> {
+    let field = finding.field.as_deref().filter(|_| finding.help.as_deref() == Some(WRITE_A_STRING))?;
+    let written = part.written(part.at_field(field).span);
+    (!written.contains(['"', '\'', '{', '[', '\n'])).then_some(written)
 }
 
 /// What a message says of a value, without the value and the rule's id.
@@ -178,6 +190,29 @@ mod tests {
         );
         let name = &remedies("123", "metrics: basic")[0];
         assert!(name.starts_with("write a string, but not \"123\": Services are named after it"), "{name}");
+    }
+
+    /// A manifest may hold thousands of them, and judging takes as long as the manifest is.
+    #[test]
+    fn all_that_lacks_quotes_is_judged_at_once() {
+        let text = "spec:\n  annotations: {a: 1, b: 2, c: [3]}\n";
+        let file = crate::manifest::read(text);
+        let part = file.documents[0].root(text);
+        let mut findings: Vec<Finding> = ["a", "b", "c"]
+            .map(|key| {
+                let field = format!("spec.annotations[{key}]");
+                let message = "Invalid value: 1: write a string; this is a number";
+                Finding::of_field(Level::Error, TYPE_RULE, &field, message, part.at_field(&field))
+            })
+            .into();
+        let seen = std::cell::RefCell::new(Vec::new());
+        in_quotes(&mut findings, part, |manifest| {
+            seen.borrow_mut().push(manifest["spec"]["annotations"].clone());
+            Verdict::default()
+        });
+        assert_eq!(seen.into_inner(), [serde_json::json!({"a": "1", "b": "2", "c": [3]})]);
+        let help: Vec<&str> = findings.iter().filter_map(|finding| finding.help.as_deref()).collect();
+        assert_eq!(help, ["write a string: \"1\"", "write a string: \"2\"", "write a string"]);
     }
 
     #[test]
