@@ -58,7 +58,12 @@ pub struct Facts<'a> {
     pub now: Timestamp,
 }
 
-impl Facts<'_> {
+impl<'a> Facts<'a> {
+    /// The pod of a member, by the member's name.
+    pub fn pod_of(&self, member: &str) -> Option<&'a Pod> {
+        self.pods.iter().find(|pod| self.etcd.member(pod.ordinal) == member)
+    }
+
     /// An object that stands.
     pub fn object(&self, kind: Kind, name: &str) -> Option<&Stands> {
         self.objects.iter().find(|object| object.kind == kind && object.name == name)

@@ -19,7 +19,7 @@ pub(super) fn members(facts: &Facts<'_>) -> Vec<Member> {
         names.chain(status.members.iter().map(|member| member.name.clone())).collect();
     let of = |name: String| {
         let before = status.members.iter().find(|member| member.name == name);
-        let pod = facts.pods.iter().find(|pod| facts.etcd.member(pod.ordinal) == name);
+        let pod = facts.pod_of(&name);
         member(facts, name, before, pod).map(|member| since(member, before, facts))
     };
     names.into_iter().filter_map(of).collect()
@@ -42,7 +42,7 @@ pub(super) fn other_voters(facts: &Facts<'_>) -> Vec<String> {
 fn is_out(facts: &Facts<'_>) -> bool {
     let is_removed =
         |report: &Report| report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Removed);
-    let is_out = |pod: &Pod| pod.report().is_some_and(|report| report.left || is_removed(report));
+    let is_out = |pod: &Pod| pod.has_left() || pod.report().is_some_and(is_removed);
     !facts.pods.is_empty() && facts.pods.iter().all(is_out)
 }
 
@@ -56,8 +56,7 @@ fn listed<'f>(facts: &Facts<'f>) -> Option<&'f [Listed]> {
 /// missed by those that were ready a moment ago. Others' voters count as present.
 pub(super) fn missing_quorum(facts: &Facts<'_>) -> Option<(usize, usize)> {
     let voters = listed(facts)?.iter().filter(|member| !member.learner);
-    let runs =
-        |name: &str| facts.pods.iter().any(|pod| pod.is_running && facts.etcd.member(pod.ordinal) == name);
+    let runs = |name: &str| facts.pod_of(name).is_some_and(|pod| pod.is_running);
     let (mut all, mut there) = (0, 0);
     for voter in voters {
         all += 1;

@@ -97,15 +97,11 @@ fn is_combined(facts: &Facts<'_>) -> bool {
 /// Members that are in the cluster and have no pod that could take them out.
 fn absent(facts: &Facts<'_>) -> Vec<String> {
     let members = facts.etcd.status.members.iter();
-    members.filter(|member| pod_of(facts, &member.name).is_none()).map(|member| member.name.clone()).collect()
-}
-
-fn pod_of<'a>(facts: &Facts<'a>, member: &str) -> Option<&'a Pod> {
-    facts.pods.iter().find(|pod| facts.etcd.member(pod.ordinal) == member)
+    members.filter(|member| facts.pod_of(&member.name).is_none()).map(|member| member.name.clone()).collect()
 }
 
 fn stays(facts: &Facts<'_>, member: &str) -> bool {
-    pod_of(facts, member).and_then(Pod::report).is_none_or(|report| !report.left)
+    facts.pod_of(member).and_then(Pod::report).is_none_or(|report| !report.left)
 }
 
 fn no_pod(facts: &Facts<'_>, member: &str) -> String {
