@@ -36,7 +36,9 @@ impl Lint {
             .filter(|violation| !namespace.is_empty() || !needs_namespace(violation.rule, &violation.field));
         let known = known.map(|found| of(Level::Error, found.rule, &found.field, &found.message));
         let mut findings: Vec<Finding> = known.collect();
-        let untyped = types::wrong(part, &findings).into_iter();
+        // Where violations are left out, these may be among them.
+        let all_are_known = verdict.more_violations == 0;
+        let untyped = all_are_known.then(|| types::wrong(part, &findings)).into_iter().flatten();
         findings.extend(untyped.map(|(field, message)| of(Level::Error, TYPE_RULE, &field, &message)));
         in_quotes(&mut findings, part, judged);
         findings.extend(verdict.warnings.iter().map(|warning| {
@@ -190,6 +192,18 @@ mod tests {
         );
         let name = &remedies("123", "metrics: basic")[0];
         assert!(name.starts_with("write a string, but not \"123\": Services are named after it"), "{name}");
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_told_as_a_wrong_type() {
+        let annotations: Vec<String> = (0..2100).map(|number| format!("a{number}: {number}")).collect();
+        let text = format!(
+            "apiVersion: druid.gardener.cloud/v1alpha1\nkind: Etcd\nmetadata: {{name: main}}\nspec: {{replicas: 1, labels: \
+             {{}}, backup: {{}}, etcd: {{}}, annotations: {{{}}}}}\n",
+            annotations.join(", ")
+        );
+        let linted = Lint::default().text(Source::new("x.yaml", text), &Stored::default());
+        assert_eq!((linted.report.findings.len(), linted.counts.left_out), (2001, 100));
     }
 
     /// A manifest may hold thousands of them, and judging takes as long as the manifest is.
