@@ -34,7 +34,7 @@ struct Store {
     objects: BTreeMap<String, Value>,
     /// Verb and plural of what is not allowed.
     forbidden: BTreeSet<(String, String)>,
-    /// Method and path of every write that was accepted.
+    /// Verb, path and body of every write that was accepted.
     writes: Vec<String>,
 }
 
@@ -118,7 +118,13 @@ impl Api {
     }
 
     pub fn writes(&self, part: &str) -> usize {
-        self.state().writes.iter().filter(|write| write.contains(part)).count()
+        self.writes_since(0, part).len()
+    }
+
+    /// Verb, path and body of what was written to paths with a part after so many of them.
+    pub fn writes_since(&self, count: usize, part: &str) -> Vec<String> {
+        let of_part = |write: &&String| write.split(": ").next().is_some_and(|path| path.contains(part));
+        self.state().writes.iter().filter(of_part).skip(count).cloned().collect()
     }
 
     /// Every object below a path, such as the events of a namespace.
@@ -299,9 +305,9 @@ fn write(api: &Api, verb: &str, place: &Place, body: &[u8]) -> Response {
     let stored = state.objects.get(&path).cloned();
     let object = match (verb, stored) {
         ("create", Some(_)) => return failure(409, "already exists"),
-        ("create", None) => sent,
+        ("create", None) => sent.clone(),
         // An apply creates what it names; a merge patch names no kind.
-        ("patch", None) if !sent["kind"].is_null() => sent,
+        ("patch", None) if !sent["kind"].is_null() => sent.clone(),
         (_, None) => return failure(404, "not found"),
         ("patch", Some(stored)) if differs(&sent, &stored) => {
             return failure(409, "the object has been modified");
@@ -311,10 +317,10 @@ fn write(api: &Api, verb: &str, place: &Place, body: &[u8]) -> Response {
         {
             return failure(409, "the object has been modified");
         }
-        ("update", Some(_)) => sent,
+        ("update", Some(_)) => sent.clone(),
         (_, Some(stored)) => applied(stored, &sent),
     };
-    state.writes.push(format!("{verb} {path}"));
+    state.writes.push(format!("{verb} {path}: {sent}"));
     let object = state.store(&path, object, &api.0.events);
     let deleted = !object["metadata"]["deletionTimestamp"].is_null();
     if deleted && object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty) {
