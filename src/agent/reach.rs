@@ -31,9 +31,11 @@ pub async fn refusal(mounted: &Mounted, facts: &Facts, live: &Live, own: Release
     refused.or_else(|| fits_cluster(cluster_version(answers.iter().flatten().flatten(), live.cluster)?, own))
 }
 
-/// The version of a cluster, as its members' peer ports tell it.
+/// The version of a cluster, as its members' peer ports tell it; nothing before it is agreed on. Until every member has
+/// said what it runs, a cluster that was formed by 3.4 or later has the version 3.0.
 pub fn cluster_version<'a>(peers: impl Iterator<Item = &'a Peer>, cluster: ClusterId) -> Option<Release> {
-    peers.filter(|peer| peer.cluster == cluster).filter_map(|peer| peer.cluster_version).max()
+    let told = peers.filter(|peer| peer.cluster == cluster).filter_map(|peer| peer.cluster_version);
+    told.filter(|version| version.is_since(1)).max()
 }
 
 /// The version of a cluster that this member is one of, where a member tells it: those of the list, or, without one,
@@ -173,5 +175,7 @@ mod tests {
         let peers = [peer(CLUSTER), other];
         assert_eq!(cluster_version(peers.iter(), CLUSTER), "3.5.0".parse().ok());
         assert_eq!(cluster_version([].iter(), CLUSTER), None);
+        let undecided = Peer { cluster_version: "3.0.0".parse().ok(), ..peer(CLUSTER) };
+        assert_eq!(cluster_version([undecided].iter(), CLUSTER), None);
     }
 }

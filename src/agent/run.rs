@@ -28,6 +28,9 @@ use super::volume::Volume;
 
 /// Longest time between two looks of a member that waits: the API server and the cluster are asked each time.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
+/// The same before the word to form: those who have heard it elect a leader in little more than this, and who comes to
+/// a cluster that is recorded by then is replaced by a new member.
+const BEFORE_THE_WORD: Duration = Duration::from_secs(1);
 /// Shortest time between two looks.
 const SOONEST: Duration = Duration::from_millis(250);
 
@@ -121,7 +124,8 @@ impl Agent {
                 Next::End => break,
                 Next::Hold(hold) => {
                     let waited = self.wait_said(&hold);
-                    (Some(hold), pace(waited, BETWEEN_LOOKS))
+                    let longest = if hold.why == Why::NoWord { BEFORE_THE_WORD } else { BETWEEN_LOOKS };
+                    (Some(hold), pace(waited, longest))
                 }
                 Next::Pause(hold, wait) => {
                     self.wait_said(&hold);

@@ -130,32 +130,42 @@ impl Named {
         let found = self.target("get", "etcds.druid.gardener.cloud").call(api.get_opt(name)).await?;
         let Some(found) = found else { return Ok(None) };
         let etcd = Etcd::read(&found).map_err(|error| LookError::Unreadable(error.to_string()))?;
-        let pods = self.pods(&etcd).await?;
-        let events = self.events(&etcd).await?;
+        let set = self.stateful_set().await?;
+        let pods = match &set {
+            Some(set) => self.pods(&etcd, set).await?,
+            None => Vec::new(),
+        };
+        let events = self.events(&told_of(&etcd, set.as_deref(), &pods)).await?;
         Ok(Some(Overview::of(&etcd, &pods, events.as_deref())))
     }
 
-    async fn pods(&self, etcd: &Etcd) -> Result<Vec<Pod>, LookError> {
-        let (client, namespace) = (self.cluster.client.clone(), &self.namespace);
-        let sets: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
+    /// The UID of the StatefulSet; nothing where there is none.
+    async fn stateful_set(&self) -> Result<Option<String>, LookError> {
+        let sets: Api<StatefulSet> = Api::namespaced(self.cluster.client.clone(), &self.namespace);
         let set = self.target("get", "statefulsets.apps").call(sets.get_opt(&self.name)).await?;
-        let Some(uid) = set.and_then(|set| set.metadata.uid) else { return Ok(Vec::new()) };
-        let pods: Api<KubernetesPod> = Api::namespaced(client, namespace);
+        Ok(set.and_then(|set| set.metadata.uid))
+    }
+
+    async fn pods(&self, etcd: &Etcd, set: &str) -> Result<Vec<Pod>, LookError> {
+        let pods: Api<KubernetesPod> = Api::namespaced(self.cluster.client.clone(), &self.namespace);
         let labelled = ListParams::default().labels(&render::selector(&etcd.name));
         let pods = self.all("list", "pods").call(pods.list(&labelled)).await?;
-        Ok(pods.items.iter().filter_map(|pod| Pod::read(pod, etcd, &uid)).collect())
+        Ok(pods.items.iter().filter_map(|pod| Pod::read(pod, etcd, set)).collect())
     }
 
     /// Nothing where they may not be listed: the rest is worth seeing.
-    async fn events(&self, etcd: &Etcd) -> Result<Option<Vec<Event>>, LookError> {
+    async fn events(&self, selectors: &[String]) -> Result<Option<Vec<Event>>, LookError> {
         let events: Api<Event> = Api::namespaced(self.cluster.client.clone(), &self.namespace);
-        let about = format!("regarding.kind={KIND},regarding.name={},regarding.uid={}", etcd.name, etcd.uid);
-        let about = ListParams::default().fields(&about);
-        match self.all("list", "events.events.k8s.io").call(events.list(&about)).await {
-            Ok(events) => Ok(Some(events.items)),
-            Err(error) if error.is_forbidden() => Ok(None),
-            Err(error) => Err(error.into()),
+        let mut all = Vec::new();
+        for selector in selectors {
+            let of = ListParams::default().fields(selector);
+            match self.all("list", "events.events.k8s.io").call(events.list(&of)).await {
+                Ok(told) => all.extend(told.items),
+                Err(error) if error.is_forbidden() => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
         }
+        Ok(Some(all))
     }
 
     fn target(&self, verb: &'static str, resource: &'static str) -> Target {
@@ -165,6 +175,18 @@ impl Named {
     fn all(&self, verb: &'static str, resource: &'static str) -> Target {
         Target { verb, resource, namespace: Some(self.namespace.clone()), name: None }
     }
+}
+
+/// Field selectors of the events that are worth seeing: the Etcd's own; and the warnings of what doesn't get as far as an
+/// agent that would say what is wrong, which are told to nobody else: a pod that may not be created, a Secret that isn't
+/// there.
+fn told_of(etcd: &Etcd, set: Option<&str>, pods: &[Pod]) -> Vec<String> {
+    let of = |kind: &str, uid: &str| format!("regarding.kind={kind},regarding.uid={uid}");
+    let warnings = |kind, uid| of(kind, uid) + ",type=Warning";
+    let lacks_pods = usize::try_from(etcd.spec.replicas).is_ok_and(|wanted| pods.len() < wanted);
+    let set = set.filter(|_| lacks_pods).map(|uid| warnings("StatefulSet", uid));
+    let pods = pods.iter().filter(|pod| !pod.is_running).map(|pod| warnings("Pod", &pod.uid));
+    std::iter::once(of(KIND, &etcd.uid)).chain(set).chain(pods).collect()
 }
 
 /// Why an Etcd can't be shown.

@@ -79,6 +79,22 @@ impl<'a> Facts<'a> {
         self.pods.iter().find(|pod| pod.ordinal == ordinal)
     }
 
+    /// Who waits for what: each wanted member that has no pod, or of whose pod something is `said`; and where to look for
+    /// what a pod that isn't there, or hasn't begun, can't say itself.
+    pub fn waits(&self, said: impl Fn(&Pod) -> Option<String>) -> Vec<String> {
+        let Etcd { namespace, name, spec, .. } = self.etcd;
+        let of = |ordinal| match self.pod(ordinal) {
+            None => Some(format!("{name}-{ordinal} has no pod yet")),
+            Some(pod) => said(pod),
+        };
+        let is_silent = |ordinal| self.pod(ordinal).is_none_or(Pod::is_silent);
+        let mut waits: Vec<String> = (0..spec.replicas).filter_map(of).collect();
+        if !waits.is_empty() && (0..spec.replicas).any(is_silent) {
+            waits.push(format!("if it lasts, see etcd-warden status {name} -n {namespace}"));
+        }
+        waits
+    }
+
     /// What is recorded of the cluster: nothing where none is recorded, and an error where it can't be read.
     pub fn record(&self) -> Option<Result<Formed, String>> {
         let name = Formed::name(&self.etcd.name);

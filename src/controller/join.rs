@@ -25,14 +25,10 @@ pub(super) fn join(facts: &Facts<'_>, source: &Bootstrap) -> Join {
     let wanted = facts.etcd.spec.replicas;
     let pods: Vec<Option<&Pod>> = (0..wanted).map(|ordinal| facts.pod(ordinal)).collect();
     let joined = pods.iter().flatten().filter(|pod| votes(pod)).count();
-    let mut why: Vec<String> = (0..wanted)
-        .zip(&pods)
-        .filter_map(|(ordinal, pod)| match pod {
-            None => Some(format!("{}-{ordinal} has no pod yet", facts.etcd.name)),
-            Some(pod) if votes(pod) => None,
-            Some(pod) => Some(pod.waits_for().unwrap_or_else(|| format!("{} is being joined", pod.name))),
-        })
-        .collect();
+    let mut why = facts.waits(|pod| {
+        let said = || pod.waits_for().unwrap_or_else(|| format!("{} is being joined", pod.name));
+        (!votes(pod)).then(said)
+    });
     let all: Option<Vec<&Report>> = pods.into_iter().map(|pod| pod.and_then(Pod::report)).collect();
     match all.filter(|_| why.is_empty() && wanted > 0) {
         None if wanted == 0 => why.push("spec.replicas is 0: nothing joins yet".to_owned()),

@@ -124,6 +124,12 @@ impl Pod {
         })
     }
 
+    /// Whether nothing is known of why it doesn't get on.
+    pub fn is_silent(&self) -> bool {
+        let said_nothing = matches!(self.said, Said::Nothing | Said::Stale);
+        said_nothing && self.trouble.is_none() && !self.is_terminating
+    }
+
     /// Why it isn't as far as a member should be, for a person; nothing where it says nothing of the kind.
     pub fn waits_for(&self) -> Option<String> {
         let what = match &self.said {

@@ -12,6 +12,7 @@ mod tests;
 mod text;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event as KubernetesEvent;
 use serde::Serialize;
 
@@ -52,7 +53,7 @@ pub struct Overview {
     pub conditions: Vec<Condition>,
     /// What went wrong last.
     pub errors: Vec<LastError>,
-    /// The last events, the newest last; nothing where they can't be listed.
+    /// The last events about it, and warnings about what it is made of; the newest last. Nothing where they can't be listed.
     pub events: Option<Vec<Event>>,
 }
 
@@ -62,6 +63,8 @@ pub struct Overview {
 pub struct Event {
     /// When it was last seen, RFC 3339 in UTC.
     pub time: String,
+    /// What it is about, as kubectl names it, such as `pod/main-0`.
+    pub object: String,
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
     pub kind: String,
@@ -107,14 +110,23 @@ fn event(event: &KubernetesEvent) -> (Timestamp, Event) {
     let series = event.series.as_ref();
     let created = || event.metadata.creation_timestamp.as_ref().map(|time| time.0);
     let first = event.event_time.as_ref().map(|time| time.0);
-    let time =
-        series.map(|series| series.last_observed_time.0).or(first).or_else(created).unwrap_or_default();
+    let last = series.map(|series| series.last_observed_time.0);
+    // As the kubelet and the controllers of Kubernetes still tell them.
+    let deprecated = || event.deprecated_last_timestamp.as_ref().map(|time| time.0);
+    let time = last.or_else(deprecated).or(first).or_else(created).unwrap_or_default();
+    let count = series.map(|series| series.count).or(event.deprecated_count);
     let told = Event {
         time: controller::time(time),
+        object: event.regarding.as_ref().map(object).unwrap_or_default(),
         kind: event.type_.clone().unwrap_or_default(),
         reason: event.reason.clone().unwrap_or_default(),
         message: event.note.clone().unwrap_or_default(),
-        count: series.map_or(1, |series| u32::try_from(series.count).unwrap_or(1)),
+        count: count.and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
     };
     (time, told)
+}
+
+fn object(regarding: &ObjectReference) -> String {
+    let of = |text: &Option<String>| text.clone().unwrap_or_default();
+    format!("{}/{}", of(&regarding.kind).to_lowercase(), of(&regarding.name))
 }

@@ -83,7 +83,7 @@ fn in_the_middle() -> Vec<Pod> {
 }
 
 fn events() -> Vec<KubernetesEvent> {
-    let event = |time: &str, reason: &str, series: Value| json!({"metadata": {"name": reason}, "eventTime": time, "reason": reason, "note": "told", "type": "Normal", "series": series});
+    let event = |time: &str, reason: &str, series: Value| json!({"metadata": {"name": reason}, "eventTime": time, "reason": reason, "note": "told", "type": "Normal", "series": series, "regarding": {"kind": "Etcd", "name": "c2"}});
     let all = json!([
         event("2026-11-29T20:00:09.000000Z", "Later", Value::Null),
         event(
@@ -92,6 +92,10 @@ fn events() -> Vec<KubernetesEvent> {
             json!({"count": 3, "lastObservedTime": "2026-11-29T20:00:10.000000Z"})
         ),
         event("2026-11-29T20:00:02.000000Z", "Earlier", Value::Null),
+        // As the kubelet tells it.
+        {"metadata": {"name": "c2-1"}, "eventTime": null, "reason": "FailedMount", "note": "secret \"tls\" not found",
+            "type": "Warning", "deprecatedCount": 7, "deprecatedFirstTimestamp": "2026-11-29T20:00:00Z",
+            "deprecatedLastTimestamp": "2026-11-29T20:00:59Z", "regarding": {"kind": "Pod", "name": "c2-1"}},
     ]);
     serde_json::from_value(all).unwrap()
 }

@@ -258,10 +258,10 @@ fn events(overview: &Overview, ages: Ages) -> Vec<Line> {
 fn told(event: &Event, ages: Ages) -> Line {
     let mark = if event.kind == "Warning" { Mark::Bad } else { Mark::Plain };
     let often = if event.count > 1 { format!(" ({} times)", event.count) } else { String::new() };
-    line(
-        mark,
-        format!("  {} {}{often}: {}", since(&event.time, ages), said(&event.reason), said(&event.message)),
-    )
+    // That of the Etcd itself needn't be said.
+    let of = if event.object.starts_with("etcd/") { "" } else { &format!(" of {}", said(&event.object)) };
+    let (reason, message) = (said(&event.reason), said(&event.message));
+    line(mark, format!("  {} {reason}{of}{often}: {message}", since(&event.time, ages)))
 }
 
 fn titled(title: &str, lines: impl Iterator<Item = Line>) -> Vec<Line> {

@@ -33,6 +33,29 @@ async fn three_members_form_one_cluster() {
     (0..3).for_each(|ordinal| shop.lost_no_volume(ordinal));
 }
 
+/// A pod that has waited for long looks seldom: by then the others may have begun, or be a cluster already.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_hears_the_word_late_is_of_the_same_cluster_all_the_same() {
+    for minor in ["3.5", "3.6", "3.7"] {
+        let Some(binary) = etcd(minor) else { return };
+        let mut shop = Shop::open(3, &binary).await;
+        (0..3).for_each(|ordinal| shop.start(ordinal));
+        shop.until_empty().await;
+        let word = shop.give_word_to(0, 1);
+        shop.until(0, "began", |report| matches!(report.volume, Volume::Data { .. })).await;
+        shop.give_word_to(1, 1);
+        shop.until_voter(1).await;
+        shop.give_word_to(2, 1);
+        for ordinal in 0..3 {
+            let report = shop.until_voter(ordinal).await;
+            assert_eq!(report.cluster, word.cluster());
+            assert_eq!(report.id, word.member(&report.name), "nobody was replaced");
+            shop.lost_no_volume(ordinal);
+        }
+        assert_eq!(shop.members(&shop.client_url(2)).0, ["main-0", "main-1", "main-2"]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_word_nothing_is_formed_and_the_agent_lives() {
     let Some(binary) = etcd("3.6") else { return };

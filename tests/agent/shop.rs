@@ -295,14 +295,25 @@ impl Shop {
 
     /// Gives the word to form, as the loop does: when every volume is empty.
     pub async fn give_word(&self, attempt: u32) {
+        self.until_empty().await;
+        for ordinal in 0..self.config.replicas {
+            self.give_word_to(ordinal, attempt);
+        }
+    }
+
+    /// Waits until every volume is empty.
+    pub async fn until_empty(&self) {
         for ordinal in 0..self.config.replicas {
             self.until(ordinal, "reported an empty volume", |report| report.volume == Volume::Empty).await;
         }
+    }
+
+    /// Gives the word of an attempt to one pod.
+    pub fn give_word_to(&self, ordinal: u32, attempt: u32) -> Form {
         let token = Form::token(&self.config.owner.uid, attempt);
         let word = Form { token, initial_cluster: self.config.initial_cluster() };
-        for ordinal in 0..self.config.replicas {
-            self.api.annotate(&self.config.pod(ordinal), FORM, &serde_json::to_string(&word).unwrap());
-        }
+        self.api.annotate(&self.config.pod(ordinal), FORM, &serde_json::to_string(&word).unwrap());
+        word
     }
 
     /// Forms the cluster, and records it.

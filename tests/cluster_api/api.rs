@@ -221,9 +221,13 @@ fn remove(api: &Api, place: &Place, body: &[u8]) -> Response {
     json_of(&object)
 }
 
-fn selected(query: &str, path: &str) -> bool {
-    query.split('&').filter_map(|pair| pair.split_once("fieldSelector=metadata.name")).all(|(_, name)| {
-        path.ends_with(&format!("/{}", name.trim_start_matches("%3D").trim_start_matches('=')))
+/// Whether an object is one that a query's field selector asks for.
+fn selected(query: &str, path: &str, object: &Value) -> bool {
+    let wanted = query.split('&').find_map(|pair| pair.strip_prefix("fieldSelector="));
+    let wanted = wanted.unwrap_or_default().replace("%3D", "=").replace("%2C", ",");
+    wanted.split(',').filter_map(|field| field.split_once('=')).all(|(field, value)| match field {
+        "metadata.name" => path.ends_with(&format!("/{value}")),
+        _ => object.pointer(&format!("/{}", field.replace('.', "/"))).is_some_and(|found| found == value),
     })
 }
 
@@ -248,7 +252,9 @@ fn list(api: &Api, place: &Place, query: &str) -> Response {
     let items: Vec<Value> = state
         .objects
         .iter()
-        .filter(|(path, object)| place.lists(path) && selected(query, path) && labelled(query, object))
+        .filter(|(path, object)| {
+            place.lists(path) && selected(query, path, object) && labelled(query, object)
+        })
         .map(|(_, object)| bare(object))
         .collect();
     json_of(&json!({
@@ -285,7 +291,10 @@ fn watch(api: &Api, place: Place, query: &str) -> Response {
                     Some(event) => event,
                     None => receiver.recv().await.ok()?,
                 };
-                if place.lists(&path) && selected(&query, &path) && labelled(&query, &event["object"]) {
+                if place.lists(&path)
+                    && selected(&query, &path, &event["object"])
+                    && labelled(&query, &event["object"])
+                {
                     // In the order of a real one: the type comes first.
                     let line = format!("{{\"type\":{},\"object\":{}}}\n", event["type"], event["object"]);
                     let line = Bytes::from(line);

@@ -12,7 +12,7 @@ use super::support::process::{Process, spawn};
 use super::support::until;
 
 pub const ETCD: &str = "/apis/druid.gardener.cloud/v1alpha1/namespaces/shop/etcds/main";
-const SET: &str = "/apis/apps/v1/namespaces/shop/statefulsets/main";
+pub const SET: &str = "/apis/apps/v1/namespaces/shop/statefulsets/main";
 const RECORD: &str = "/api/v1/namespaces/shop/configmaps/main-cluster";
 const CLIENT: &str = "/api/v1/namespaces/shop/services/main-client";
 const PEER: &str = "/api/v1/namespaces/shop/services/main-peer";
@@ -129,7 +129,7 @@ fn run(directory: &Path, kubeconfig: &Path) -> Process {
     spawn(directory, &arguments)
 }
 
-fn pod_path(ordinal: u32) -> String {
+pub fn pod_path(ordinal: u32) -> String {
     format!("/api/v1/namespaces/shop/pods/main-{ordinal}")
 }
 

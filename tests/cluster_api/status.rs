@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::reconcile::{Bed, ETCD, voter};
+use super::reconcile::{Bed, ETCD, SET, pod_path, voter};
 use super::support::process::command;
 use super::support::until;
 
@@ -56,6 +56,44 @@ async fn a_formed_cluster_is_shown_to_a_person_and_to_a_program() {
     bed.api.forbid("list", "events");
     let shown = status(bed.directory.path(), &["main", "-n", "shop"]);
     assert!(shown.code == Some(0) && shown.out.contains("events can't be listed"), "{}", shown.out);
+}
+
+/// What a StatefulSet and pods are told that never get as far as an agent is shown too, and of those alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn why_a_pod_is_not_there_or_does_not_start_is_shown() {
+    let bed = Bed::formed().await;
+    let warn = |name: &str, kind: &str, uid: &Value, reason: &str| {
+        let event = json!({
+            "metadata": {"name": name}, "type": "Warning", "reason": reason, "note": "told by Kubernetes",
+            "deprecatedCount": 4, "deprecatedLastTimestamp": "2026-11-29T20:00:00Z",
+            "regarding": {"kind": kind, "name": "main", "uid": uid},
+        });
+        bed.api.put(&format!("/apis/events.k8s.io/v1/namespaces/shop/events/{name}"), event);
+    };
+    let uid = |path: &str| bed.api.get(path).unwrap()["metadata"]["uid"].clone();
+    warn("set", "StatefulSet", &uid(SET), "FailedCreate");
+    warn("lives", "Pod", &uid(&pod_path(0)), "WhileItRuns");
+    warn("waits", "Pod", &uid(&pod_path(1)), "FailedMount");
+    warn("another", "Pod", &json!("another"), "AnotherPod");
+    let shown = || status(bed.directory.path(), &["main", "-n", "shop"]).out;
+    assert!(!shown().contains("told by Kubernetes"), "{}", shown());
+
+    bed.api.change(&pod_path(1), |pod| pod["status"]["containerStatuses"] = json!([]));
+    bed.api.delete(&pod_path(2));
+    let shown = shown();
+    for (line, is_there) in [
+        (" FailedCreate of statefulset/main (4 times): told by Kubernetes", true),
+        (" FailedMount of pod/main (4 times): told by Kubernetes", true),
+        ("WhileItRuns", false),
+        ("AnotherPod", false),
+    ] {
+        assert_eq!(shown.contains(line), is_there, "{line}: {shown}");
+    }
+    until("it is said where to look", async || {
+        let conditions = bed.etcd()["status"]["conditions"].to_string();
+        conditions.contains("main-2 has no pod yet; if it lasts, see etcd-warden status main -n shop")
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

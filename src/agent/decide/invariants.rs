@@ -13,15 +13,19 @@ use crate::agent::facts::{Sibling, Told, Unseen};
 use crate::agent::testing::{CLUSTER, config, record, voter};
 use crate::member::{Config, Leave, SeenStarts, Volume};
 
-const CLUSTERS: [ClusterId; 2] = [CLUSTER, ClusterId(0xc2)];
 const SOURCE: &[(&str, &str)] = &[("source-1", "http://source-1:2380")];
 
+fn word(token: &str) -> Form {
+    Form { token: token.to_owned(), initial_cluster: config(3, &[]).initial_cluster() }
+}
+
 fn id() -> impl Strategy<Value = MemberId> {
-    (1_u64..5).prop_map(MemberId)
+    let own = word("uid-1/2").member("main-0").unwrap();
+    prop_oneof![4 => (1_u64..5).prop_map(MemberId), 1 => Just(own)]
 }
 
 fn cluster() -> impl Strategy<Value = ClusterId> {
-    select(CLUSTERS.to_vec())
+    select(vec![CLUSTER, ClusterId(0xc2), word("uid-1/2").cluster().unwrap()])
 }
 
 fn data() -> impl Strategy<Value = Data> {
@@ -94,7 +98,7 @@ fn told() -> impl Strategy<Value = Told> {
     );
     (parts, vec(sibling, 0..3)).prop_map(|((formed, form, took, leave, starts_seen), siblings)| Told {
         formed,
-        form: form.map(|token| Form { token: token.to_owned(), initial_cluster: String::new() }),
+        form: form.map(word),
         took: took.then(|| "uid-1/1".to_owned()),
         leave: leave.map(|member| Leave { member }),
         starts_seen: starts_seen.map(|(member, starts)| SeenStarts { member, starts }).into_iter().collect(),
@@ -121,16 +125,22 @@ fn learners(live: &Live, without: MemberId) -> usize {
     live.members.iter().filter(|member| member.learner && member.id != without).count()
 }
 
-/// A new cluster begins only where nothing was, by a word that wasn't used.
+/// A new cluster begins only where nothing was, by a word that wasn't used; what others have begun is of that word.
 fn begins_only_where_nothing_was(facts: &Facts, word: &Form) {
     assert_eq!((&facts.data, &facts.record), (&Data::None, &Noted::None));
-    assert!(facts.config.source.is_none() && facts.cluster.is_err());
+    assert_eq!(facts.config.source, None);
     let told = facts.told.as_ref().unwrap();
     assert_eq!(told.formed, None);
-    assert_eq!(facts.sibling_data().count(), 0);
     assert_eq!(told.form.as_ref(), Some(word));
     assert_ne!(told.took.as_ref(), Some(&word.token));
     assert!(word.token.starts_with("uid-1/"));
+    let siblings = facts.sibling_data().map(|(_, _, cluster)| cluster);
+    let seen: Vec<ClusterId> = siblings.chain(facts.live().map(|live| live.cluster)).collect();
+    assert!(seen.iter().all(|cluster| Some(*cluster) == word.cluster()), "{seen:?}");
+    if let Some(live) = facts.live() {
+        let own = live.members.iter().find(|member| Some(member.id) == word.member("main-0"));
+        assert!(own.is_some_and(|own| !own.learner), "{live:?}");
+    }
 }
 
 /// An entry is removed only where it is its own, and a voter only where the add will be accepted.

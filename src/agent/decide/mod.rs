@@ -66,6 +66,7 @@ pub const ROWS: &[(&str, Row)] = &[
     ("useless_data", useless_data),
     ("unreadable", unreadable),
     ("ending", ending),
+    ("form", form),
     ("unreachable", unreachable),
     ("another_cluster_answers", another_cluster_answers),
     ("own_entry_prepared", own_entry_prepared),
@@ -75,7 +76,6 @@ pub const ROWS: &[(&str, Row)] = &[
     ("stray_learner", stray_learner),
     ("add_not_accepted", add_not_accepted),
     ("add", add),
-    ("form", form),
     ("no_word", no_word),
 ];
 
@@ -316,6 +316,23 @@ fn ending(facts: &Facts) -> Option<Step> {
     (facts.config.ending && belongs(facts) && !has_entry).then(|| hold(Why::Ending, message))
 }
 
+/// A pod that looks late finds others that have begun by the same word, or even serve by now: only their cluster may be
+/// seen, and in it this member as the word has it. That it was recorded forbids it all the same.
+fn form(facts: &Facts) -> Option<Step> {
+    let told = facts.heard()?;
+    let word = told.form.as_ref()?;
+    let untouched = facts.data == Data::None && facts.record == Noted::None;
+    let never_formed = facts.config.source.is_none() && told.formed.is_none();
+    let ours = word.token.strip_prefix(&facts.config.owner.uid).is_some_and(|rest| rest.starts_with('/'));
+    let unused = told.took.as_deref() != Some(&word.token);
+    let forms = |cluster| word.cluster() == Some(cluster);
+    let begun = facts.sibling_data().all(|(_, _, cluster)| forms(cluster));
+    let is_as_formed = |own: &Member| !own.learner && word.member(&facts.name()) == Some(own.id);
+    let awaited = |live: &Live| forms(live.cluster) && entry::own(facts, live).is_some_and(is_as_formed);
+    let seen = facts.live().is_none_or(awaited);
+    (untouched && never_formed && ours && unused && begun && seen).then(|| Step::Form(word.clone()))
+}
+
 fn unreachable(facts: &Facts) -> Option<Step> {
     let unseen = facts.cluster.as_ref().err().filter(|_| belongs(facts))?;
     let told = facts.heard()?;
@@ -396,15 +413,6 @@ fn add_not_accepted(facts: &Facts) -> Option<Step> {
 
 fn add(facts: &Facts) -> Option<Step> {
     (facts.live().is_some() && belongs(facts)).then_some(Step::Add)
-}
-
-fn form(facts: &Facts) -> Option<Step> {
-    let told = facts.heard()?;
-    let word = told.form.as_ref()?;
-    let untouched = facts.data == Data::None && facts.record == Noted::None && !belongs(facts);
-    let ours = word.token.strip_prefix(&facts.config.owner.uid).is_some_and(|rest| rest.starts_with('/'));
-    let unused = told.took.as_deref() != Some(&word.token);
-    (untouched && ours && unused).then(|| Step::Form(word.clone()))
 }
 
 fn no_word(facts: &Facts) -> Option<Step> {

@@ -413,6 +413,34 @@ fn scaling_out_is_a_join_against_oneself() {
     decides(&facts, "add", &Step::Add);
 }
 
+/// Whoever looks late sees others that have begun by the same word.
+#[test]
+fn a_word_that_others_have_followed_already_is_followed_and_no_other_cluster() {
+    let (cluster, own) = (word(1).cluster().unwrap(), word(1).member("main-0").unwrap());
+    let mut facts = facts();
+    told(&mut facts).form = Some(word(1));
+    told(&mut facts).siblings = siblings([Some(data_of(1, cluster)), Some(Volume::Empty)]);
+    decides(&facts, "form", &Step::Form(word(1)));
+    let entry = voter(own.0, "main-0", &[OWN_URL]);
+    facts.cluster = Ok(Live { cluster, ..live(vec![entry.clone(), others(1), others(2)]) });
+    decides(&facts, "form", &Step::Form(word(1)));
+
+    // Its entry is another one, or none, or a learner's.
+    for members in [vec![own_voter(), others(1)], vec![others(1)], vec![Member { learner: true, ..entry }]] {
+        let facts = Facts { cluster: Ok(Live { cluster, ..live(members) }), ..facts.clone() };
+        assert_ne!(decide(&facts).0, "form");
+    }
+    // It is recorded: whoever has no data then has lost it, as far as anybody can know.
+    told(&mut facts).formed = Some(cluster);
+    decides(&facts, "own_entry_voter", &Step::RemoveOwn(own));
+    told(&mut facts).formed = None;
+    // The word of another attempt.
+    told(&mut facts).form = Some(word(2));
+    assert_ne!(decide(&facts).0, "form");
+    facts.cluster = unseen();
+    holds(&facts, "unreachable", Why::Unreachable, &[]);
+}
+
 #[test]
 fn the_word_to_form_is_followed_once() {
     let mut facts = facts();

@@ -188,12 +188,11 @@ fn not_formed(work: &Work<'_>) -> String {
 
 /// Who waits for what.
 fn waits(facts: &Facts<'_>) -> String {
-    let said = (0..facts.etcd.spec.replicas).filter_map(|ordinal| match facts.pod(ordinal) {
-        None => Some(format!("{}-{ordinal} has no pod", facts.etcd.name)),
-        Some(pod) if pod.is_ready && pod.is_voter() => None,
-        Some(pod) => Some(pod.waits_for().unwrap_or_else(|| format!("{} is not ready", pod.name))),
+    let waits = facts.waits(|pod| {
+        let said = || pod.waits_for().unwrap_or_else(|| format!("{} is not ready", pod.name));
+        (!(pod.is_ready && pod.is_voter())).then(said)
     });
-    said.collect::<Vec<_>>().join("; ")
+    waits.join("; ")
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "one of a table")]
@@ -254,7 +253,7 @@ fn backup_ready(facts: &Facts<'_>, _: &Work<'_>) -> Option<Finding> {
         finding(
             "False",
             "NotCarriedOut",
-            "no backups are taken: take them otherwise, by etcdctl snapshot save",
+            "no backups are taken: take them otherwise, such as by a CronJob of etcdctl snapshot save",
         )
     })
 }

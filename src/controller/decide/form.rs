@@ -58,16 +58,9 @@ fn is_to_be_formed(facts: &Facts<'_>) -> bool {
 
 /// Every pod, where each is empty and waits for the word: an agent that waits for it runs no etcd.
 fn ready_for_the_word<'a>(facts: &Facts<'a>) -> Result<Vec<&'a Pod>, Vec<String>> {
-    let (mut pods, mut waits) = (Vec::new(), Vec::new());
-    for ordinal in 0..facts.etcd.spec.replicas {
-        let pod = facts.pods.iter().find(|pod| pod.ordinal == ordinal);
-        match pod {
-            None => waits.push(format!("{}-{ordinal} has no pod yet", facts.etcd.name)),
-            Some(pod) if waits_for_the_word(pod) => pods.push(pod),
-            Some(pod) => waits.push(not_ready(pod)),
-        }
-    }
-    if waits.is_empty() { Ok(pods) } else { Err(waits) }
+    let waits = facts.waits(|pod| (!waits_for_the_word(pod)).then(|| not_ready(pod)));
+    let wanted = |pod: &&Pod| pod.ordinal < facts.etcd.spec.replicas;
+    if waits.is_empty() { Ok(facts.pods.iter().filter(wanted).collect()) } else { Err(waits) }
 }
 
 fn waits_for_the_word(pod: &Pod) -> bool {

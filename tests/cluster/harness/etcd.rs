@@ -1,11 +1,13 @@
 //! An Etcd that the loop makes real, and what etcd itself says of it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::api::{Api, ETCDS};
 use super::{Namespace, Output, eventually};
+use crate::support::process;
 
 /// Images in every node.
 pub const IMAGE_3_5: &str = "docker.io/local/etcd:3.5";
@@ -165,6 +167,14 @@ impl<'a> Etcd<'a> {
         // It goes once its pod has gone.
         self.api.delete(&self.path("persistentvolumeclaims", &self.claim(ordinal))).ok();
         self.replace_pods(&[ordinal]);
+    }
+
+    /// What `etcd-warden status` says of it.
+    #[track_caller]
+    pub fn shown(&self) -> String {
+        let mut command = process::command(Path::new("/"));
+        command.args(["status", &self.name, "--namespace", &self.shop.name]);
+        Output::of(command.arg("--kubeconfig").arg(self.shop.bed.kubeconfig()), "").ok()
     }
 
     /// Status and message of a condition; empty where there is none.

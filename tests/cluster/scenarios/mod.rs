@@ -18,6 +18,7 @@ mod kubectl;
 mod leaving;
 mod manifests;
 mod outage;
+mod status;
 mod under_load;
 mod volumes;
 mod walls;

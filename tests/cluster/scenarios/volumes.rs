@@ -79,6 +79,81 @@ fn swapped_and_lost_volumes_are_told_and_no_second_cluster_is_formed() {
     assert_eq!(main.object()["status"]["formingAttempt"], 1, "one word to form was given");
 }
 
+/// The manifests of `docs/backup.md`, as somebody with another namespace, image and storage would write them.
+fn documented(shop: &Namespace<'_>, snapshot: &str) -> Vec<String> {
+    let page = include_str!("../../../docs/backup.md");
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let changes = [
+        ("namespace: shop", format!("namespace: {}", shop.name)),
+        (".shop.svc", format!(".{}.svc", shop.name)),
+        ("gcr.io/etcd-development/etcd:v3.6.16", IMAGE_3_6.to_owned()),
+        ("storage: 16Gi", "storage: 64Mi".to_owned()),
+        // A bed's volumes belong to root.
+        ("runAsUser: 65532", "runAsUser: 0".to_owned()),
+        ("SNAPSHOT", snapshot.to_owned()),
+    ];
+    let adapted =
+        |block: &str| changes.iter().fold(block.to_owned(), |text, (from, to)| text.replace(from, to));
+    blocks.map(adapted).collect()
+}
+
+/// The name of the pod of a Job, once that is complete.
+#[track_caller]
+fn complete(shop: &Namespace<'_>, job: &str) -> String {
+    let selector = format!("--selector=job-name={job}");
+    eventually(SOON, &format!("{job} is complete"), || {
+        let path = r"--output=jsonpath={.items[*].status.phase} {.items[*].metadata.name}";
+        let found = shop.kubectl(&["get", "pods", &selector, path]).attempt()?;
+        found.strip_prefix("Succeeded ").map(str::to_owned).ok_or(found)
+    })
+}
+
+/// What the messages advise, by the page that says how.
+#[test]
+fn a_lost_cluster_is_restored_from_a_snapshot_as_documented() {
+    let Some(installed) = Installed::looping() else { return };
+    let shop = installed.namespace();
+    let (main, formed) = three(&shop);
+    shop.apply(&documented(&shop, "")[0]);
+    shop.kubectl(&["create", "job", "--from=cronjob/main-snapshot", "now"]).ok();
+    let snapshot = complete(&shop, "now");
+    main.etcdctl(0, &["put", "color", "after the snapshot"]).ok();
+    for ordinal in 0..3 {
+        Volume::of(&main, ordinal).empty();
+    }
+    main.restart_pods(&[0, 1, 2]);
+    main.until("Ready", "False", "every member of the cluster has lost its data: restore a backup");
+
+    main.delete();
+    main.until_gone();
+    shop.kubectl(&["delete", "pvc", "--selector=app.kubernetes.io/part-of=main"]).ok();
+    shop.apply(&documented(&shop, &snapshot)[1]);
+    eventually(SOON, "it is restored", || {
+        let phase =
+            shop.kubectl(&["get", "pod", "main-restore", "--output=jsonpath={.status.phase}"]).attempt()?;
+        let logs = || shop.kubectl(&["logs", "main-restore"]).stdout;
+        assert_ne!(phase, "Failed", "{}", logs());
+        if phase == "Succeeded" { Ok(()) } else { Err(phase) }
+    });
+    let said = shop.kubectl(&["logs", "main-restore"]);
+    assert!((said.stdout.clone() + &said.stderr).contains("restored snapshot"), "{}", said.stdout);
+    shop.kubectl(&["delete", "pod", "main-restore"]).ok();
+
+    let again = Etcd::create(&shop, "main", &spec(1, IMAGE_3_6));
+    again.until_ready();
+    assert_eq!(again.get(0, "color"), "blue");
+    again.change(&json!({"replicas": 3}));
+    again.until_ready();
+    let (cluster, members) = again.members(2);
+    assert!(cluster != formed.0 && members.len() == 3, "{members:?}");
+    assert_eq!(again.get(2, "color"), "blue");
+    let revision = again.endpoint_status(2)["header"]["revision"].as_u64();
+    assert!(revision.is_some_and(|revision| revision > 1_000_000_000), "{revision:?}");
+    again.replace_pods(&[0, 1, 2]);
+    assert_eq!(again.members(0), (cluster, members));
+    status_says_what_etcd_says(&again);
+}
+
 #[track_caller]
 fn nothing_is_begun(volumes: &[Volume<'_>]) {
     for volume in volumes {
