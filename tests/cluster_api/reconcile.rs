@@ -164,6 +164,11 @@ async fn a_cluster_is_formed_recorded_and_then_left_alone() {
     assert_eq!(bed.etcd()["metadata"]["finalizers"], json!(["etcd-warden.dev/leave"]));
     let status = &bed.etcd()["status"];
     assert_eq!((&status["formingAttempt"], &status["members"].as_array().unwrap().len()), (&json!(1), &3));
+    until("it is counted", async || {
+        let text = client::plain(bed.process.probes, "/metrics").await.body;
+        text.contains("etcd_warden_loop_etcds{phase=\"Running\"} 1\n")
+    })
+    .await;
     assert!(!bed.api.get(LEASE).unwrap()["spec"]["holderIdentity"].as_str().unwrap().is_empty());
     let told: Vec<Value> = bed.api.below("/events/").iter().map(|event| event["reason"].clone()).collect();
     for reason in ["Forming", "ClusterRecorded", "MemberAdded"] {

@@ -39,6 +39,7 @@ pub use conditions::conditions_written;
 pub(in crate::controller) use end::End;
 pub(in crate::controller) use form::Forming;
 pub use notes::Note;
+pub(super) use phase::phases;
 pub(in crate::controller) use roll::Roll;
 
 /// One write.

@@ -30,6 +30,11 @@ const PHASES: [Phase; 6] = [
 /// Neither of them.
 const RUNNING: &str = "Running";
 
+/// Every phase that there is.
+pub(in crate::controller) fn phases() -> impl Iterator<Item = &'static str> {
+    PHASES.iter().map(|(name, _)| *name).chain([RUNNING])
+}
+
 impl Told<'_> {
     pub(super) fn phase(&self) -> &'static str {
         PHASES.iter().find(|(_, applies)| applies(self)).map_or(RUNNING, |(name, _)| name)

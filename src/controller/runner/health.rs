@@ -6,12 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
+use super::census::Census;
+
 /// What the loop counts.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     pub(super) looks: Counter,
     pub(super) writes: Counter,
     pub(super) failures: Counter,
+    pub(super) census: Census,
 }
 
 impl Metrics {
@@ -32,6 +35,7 @@ impl Metrics {
             "Looks of the reconcile loop at an Etcd that failed",
             self.failures.clone(),
         );
+        self.census.register(registry);
     }
 }
 
@@ -70,6 +74,7 @@ impl Health {
 
     pub(super) fn rests(&self) {
         self.faults().clear();
+        self.metrics.census.forget();
     }
 
     fn faults(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {

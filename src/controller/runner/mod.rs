@@ -6,11 +6,13 @@
 //! | `gather` | facts, from the watches or looked up anew |
 //! | `neighbours` | Etcds that share a cluster |
 //! | `carry_out` | steps, as requests |
+//! | `census` | how many Etcds are in each phase |
 //! | `teller` | events, of which a repeat is counted |
 //! | `unreadable` | an Etcd that can't be read is told so |
 //! | `health` | what the loop has to say of itself |
 
 mod carry_out;
+mod census;
 mod gather;
 mod health;
 mod neighbours;
@@ -138,6 +140,7 @@ impl Loop {
             biased;
             () = over.cancelled() => {}
             () = work => tracing::warn!("the loop's watches have ended"),
+            () = term.health.metrics.census.keep(&term.watches.etcds) => {}
         }
         term.health.rests();
     }
