@@ -1,6 +1,7 @@
 //! A cluster is formed, on the loop's word, once.
 
 use etcd_warden::member::{FORM, Form, Volume, Why};
+use rustix::process::Signal;
 
 use super::shop::{Shop, etcd};
 
@@ -56,6 +57,21 @@ async fn whoever_hears_the_word_late_is_of_the_same_cluster_all_the_same() {
     }
 }
 
+/// Until every member has said what it runs, etcd calls the cluster's version 3.0.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_restarts_before_the_cluster_has_agreed_on_a_version() {
+    let Some(binary) = etcd("3.6") else { return };
+    let mut shop = Shop::open(3, &binary).await;
+    (0..3).for_each(|ordinal| shop.start(ordinal));
+    shop.until_empty().await;
+    (0..2).for_each(|ordinal| drop(shop.give_word_to(ordinal, 1)));
+    shop.until_voter(0).await;
+    let before = shop.until_voter(1).await.id;
+    shop.end(1, Signal::KILL);
+    shop.start(1);
+    assert_eq!(shop.until_voter(1).await.id, before);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_word_nothing_is_formed_and_the_agent_lives() {
     let Some(binary) = etcd("3.6") else { return };
@@ -76,7 +92,7 @@ async fn a_used_word_is_not_used_again() {
     let mut shop = Shop::open(1, &binary).await;
     shop.form().await;
     let word = shop.api.annotation("main-0", FORM).unwrap();
-    shop.end(0, rustix::process::Signal::KILL);
+    shop.end(0, Signal::KILL);
     // A new pod over an empty volume, told the same word; nobody remembers but the record of the cluster.
     std::fs::remove_dir_all(shop.volume(0)).unwrap();
     shop.start(0);
