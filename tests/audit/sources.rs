@@ -125,6 +125,20 @@ fn a_foreign_line_with_a_brace_in_it_stays_foreign() {
     }
 }
 
+/// As logrotate leaves them: whoever asks for last week must not take silence for nothing.
+#[test]
+fn older_parts_that_another_rotation_has_named_are_said_to_be_passed_over() {
+    let log = Logged::sample();
+    assert_eq!(log.audit(&["list", "audit.log"]).err, "");
+    fs::write(log.path("audit.log.2.gz"), b"\x1f\x8b\x08\x00rest").unwrap();
+    fs::copy(log.path("audit.log"), log.path("audit.log-20261122")).unwrap();
+    let said = log.audit(&["list", "audit.log"]).err;
+    let begins = "warning: audit.log-20261122, audit.log.2.gz are beside the log and not read, ";
+    assert!(said.starts_with(begins) && said.contains("zcat"), "{said}");
+    let said = log.audit(&["list", "audit.log", "audit.log-20261122"]).err;
+    assert!(said.starts_with("warning: audit.log.2.gz is beside the log and not read, "), "{said}");
+}
+
 #[test]
 fn a_compressed_log_is_refused_with_what_reads_it() {
     let log = Logged::sample();

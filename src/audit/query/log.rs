@@ -127,6 +127,15 @@ impl LogError {
 }
 
 impl Log {
+    /// Files beside the log that look like older parts of it, and aren't read: the server sets none aside so.
+    pub fn passed_over(&self) -> Vec<PathBuf> {
+        if self.path == Path::new(STDIN) {
+            return Vec::new();
+        }
+        // The log itself can be read: that its folder can't be listed hides nothing that was asked for.
+        series::passed_over(&self.path).unwrap_or_default()
+    }
+
     /// The log at `path`, with the files that were set aside; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let unreadable = |cause| LogError::unreadable(path, cause);

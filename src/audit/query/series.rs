@@ -80,6 +80,23 @@ fn numbers(path: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
+/// Files beside the log that another rotation has named, such as `audit.log.2.gz` or `audit.log-20261129`; by name.
+pub(super) fn passed_over(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let (Some(log), Some(folder)) = (path.file_name(), folder(path)) else { return Ok(Vec::new()) };
+    let log = log.to_string_lossy();
+    let is_another = |name: &str| {
+        let end = name.strip_prefix(log.as_ref()).and_then(|end| end.strip_prefix(['.', '-']));
+        end.is_some_and(|end| end.starts_with(|c: char| c.is_ascii_digit())) && !belongs(&log, name)
+    };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        names.extend(is_another(&name.to_string_lossy()).then(|| path.with_file_name(&name)));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// Whether the server that writes the log has use for a name: for the log, for the files that are set aside, for its
 /// lock. What is written there is taken for a part of the log, or goes with the next rotation.
 pub(super) fn claims(log: &Path, name: &Path) -> bool {
@@ -148,6 +165,10 @@ mod tests {
         fs::remove_file(directory.path().join("a.log")).unwrap();
         assert_eq!(names(&directory.path().join("a.log")), ["a.log.10", "a.log.2", "a.log.1"]);
         assert!(names(&directory.path().join("c.log")).is_empty());
+        fs::write(directory.path().join("a.log-20261129"), "").unwrap();
+        fs::write(directory.path().join("a.log.html"), "").unwrap();
+        let others = ["a.log-20261129", "a.log.01", "a.log.2.gz"].map(|name| directory.path().join(name));
+        assert_eq!(passed_over(&directory.path().join("a.log")).unwrap(), others);
     }
 
     #[test]

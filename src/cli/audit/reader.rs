@@ -35,7 +35,9 @@ impl Logs {
             return Err(Failure::Usage("--follow takes one log: give each its own command".to_owned()));
         }
         let logs = self.logs.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>();
-        let logs = each_once(logs.map_err(|error| unreadable(&error))?);
+        let logs = logs.map_err(|error| unreadable(&error))?;
+        let mut others: Vec<PathBuf> = logs.iter().flat_map(Log::passed_over).collect();
+        let logs = each_once(logs);
         let logs = logs.into_iter().map(|log| if follow { log.follow() } else { log });
         let merged = Merged::new(logs.collect());
         if merged.reads_stdout() {
@@ -43,6 +45,10 @@ impl Logs {
                 "standard output is a log that is read: the answer would be in the log; write it to another file"
                     .to_owned(),
             ));
+        }
+        others.retain(|path| !merged.reads(path));
+        if !others.is_empty() {
+            warn(&passed_over_text(&others));
         }
         Ok(Reader::new(merged, filter))
     }
@@ -182,6 +188,15 @@ fn behind_text(count: u64, prefix: &str) -> String {
     format!(
         "{count} {records} {stand} behind other text, which is passed over: {} for instance",
         quoted(prefix)
+    )
+}
+
+fn passed_over_text(paths: &[PathBuf]) -> String {
+    let are = if paths.len() == 1 { "is" } else { "are" };
+    let names = paths.iter().map(|path| in_shell(&path.to_string_lossy())).collect::<Vec<_>>().join(", ");
+    format!(
+        "{names} {are} beside the log and not read, since the server calls what it sets aside LOG.1 and so on: what else \
+         belongs to the log is given as a log of its own, compressed files by zcat FILE | etcd-warden audit ... -"
     )
 }
 
