@@ -113,6 +113,22 @@ impl Pod {
         self.report().is_some_and(|report| report.left)
     }
 
+    /// Whether it says that it runs no etcd, and can't: whatever becomes of it costs its cluster nothing more.
+    pub fn runs_no_etcd(&self) -> bool {
+        let can_not = |why| matches!(why, Why::Configuration | Why::EtcdEnds | Why::Version);
+        !self.is_ready && self.role().is_none() && self.why().is_some_and(can_not)
+    }
+
+    /// Whether it is a member of its cluster no more, or never becomes one: by the loop's word, or somebody's.
+    pub fn is_out(&self) -> bool {
+        self.has_left() || self.joins_no_more() || self.why() == Some(Why::Removed)
+    }
+
+    /// The kind of what it waits for, as it says.
+    pub fn why(&self) -> Option<Why> {
+        Some(self.report()?.waiting.as_ref()?.why)
+    }
+
     /// Whether it is no member, and has seen that it is to become none. An id that isn't in a list is one that it gave up
     /// to join anew.
     pub fn joins_no_more(&self) -> bool {

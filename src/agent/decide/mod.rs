@@ -239,10 +239,13 @@ fn another_clusters_data(facts: &Facts) -> Option<Step> {
     let live = facts.live().map(|live| live.cluster);
     let sibling = facts.sibling_data().map(|(_, _, cluster)| cluster);
     let other = formed.into_iter().chain(live).chain(sibling).find(|other| *other != cluster)?;
+    let restored =
+        "; if it was restored, delete the Etcd, keep the claim, and create it anew with one replica";
     let message = format!(
         "{} holds data of member {member} of cluster {cluster}, and this is cluster {other}: if nobody needs that data, \
-         delete the claim and the pod; nothing was changed",
-        claim(facts)
+         delete the claim and the pod{}; nothing was changed",
+        claim(facts),
+        if facts.config.source.is_none() { restored } else { "" }
     );
     Some(hold(Why::ForeignData, message))
 }
@@ -258,11 +261,17 @@ fn former_cluster(facts: &Facts) -> Option<Step> {
     let volumes = 1 + facts.sibling_data().filter(|(_, _, of)| *of == cluster).count();
     let unknown: Vec<&str> =
         told.siblings.iter().filter(|pod| pod.volume.is_none()).map(|pod| pod.pod.as_str()).collect();
+    let next = if unknown.is_empty() {
+        ": create the Etcd anew, over its claims, with as many replicas as that cluster had members (one, where it was \
+         restored)"
+            .to_owned()
+    } else {
+        format!(", {} not heard of yet", unknown.join(", "))
+    };
     let message = format!(
         "{} holds member {member} of a former cluster {cluster}; {volumes} of {needed} volumes that a quorum needs are \
-         there{}",
-        claim(facts),
-        if unknown.is_empty() { String::new() } else { format!(", {} not heard of yet", unknown.join(", ")) }
+         there{next}",
+        claim(facts)
     );
     Some(if volumes >= needed { Step::Start } else { hold(Why::LostData, message) })
 }
@@ -339,11 +348,21 @@ fn unreachable(facts: &Facts) -> Option<Step> {
     let empty = |sibling: &super::facts::Sibling| sibling.volume == Some(crate::member::Volume::Empty);
     let all = told.siblings.len() + 1 == usize::try_from(facts.config.replicas).unwrap_or(usize::MAX);
     if facts.config.source.is_none() && all && told.siblings.iter().all(empty) {
-        let message = "every member of the cluster has lost its data: restore a backup, or make a new object; a new \
-                       cluster is never begun in its place";
+        let message = "every member of this Etcd has lost its data: restore a backup, or make a new object, unless an Etcd \
+                       that joined its cluster still has it; a new cluster is never begun in its place";
         return Some(hold(Why::LostData, message));
     }
-    Some(hold(unseen.why, unseen.message.clone()))
+    let lost =
+        told.starts_seen.iter().max_by_key(|seen| seen.starts).filter(|_| facts.recorded_id().is_none());
+    Some(lost.map_or_else(
+        || hold(unseen.why, unseen.message.clone()),
+        |seen| {
+            let remedy = "it joins anew once the others have the quorum; if the volumes of most are lost, restore a backup";
+            let message =
+                format!("{}; {} is empty, where member {} was: {remedy}", unseen.message, claim(facts), seen.member);
+            hold(Why::LostData, message)
+        },
+    ))
 }
 
 fn another_cluster_answers(facts: &Facts) -> Option<Step> {

@@ -413,6 +413,19 @@ fn scaling_out_is_a_join_against_oneself() {
     decides(&facts, "add", &Step::Add);
 }
 
+#[test]
+fn who_waits_for_the_others_over_a_volume_that_was_lost_says_so() {
+    let mut facts = facts();
+    told(&mut facts).formed = Some(CLUSTER);
+    holds(&facts, "unreachable", Why::Unreachable, &["refused"]);
+    told(&mut facts).starts_seen = seen(4);
+    let words = ["refused; the claim of pod main-0 is empty, where member a0 was", "restore a backup"];
+    holds(&facts, "unreachable", Why::LostData, &words);
+    // As its own record has it: it gave its entry up to join anew.
+    facts.record = running();
+    holds(&facts, "unreachable", Why::Unreachable, &[]);
+}
+
 /// Whoever looks late sees others that have begun by the same word.
 #[test]
 fn a_word_that_others_have_followed_already_is_followed_and_no_other_cluster() {

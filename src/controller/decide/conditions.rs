@@ -9,6 +9,7 @@ use super::super::pod::Pod;
 use super::super::render::selector;
 use super::super::status::{Condition, Snapshot, Status};
 use super::super::supported::not_carried_out;
+use super::form::begun_in_vain;
 use super::last::{last_errors, last_operation};
 use super::phase::Told;
 use super::roll::current_revision;
@@ -159,11 +160,8 @@ fn ready(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
         finding("Unknown", "Ending", format!("it is being deleted; {}", waits(facts)))
     } else if facts.record().is_none() {
         // What was never there can't be lost.
-        finding(
-            "Unknown",
-            "NotQuorateYet",
-            format!("no member answers linearizable reads yet; {}", waits(facts)),
-        )
+        let why = begun_in_vain(facts).unwrap_or_else(|| waits(facts));
+        finding("Unknown", "NotQuorateYet", format!("no member answers linearizable reads yet; {why}"))
     } else if facts.pods.iter().any(|pod| pod.report().is_some()) {
         finding("False", "QuorumLost", format!("no member answers linearizable reads; {}", waits(facts)))
     } else {

@@ -5,7 +5,7 @@ use super::super::kind::Kind;
 use super::super::pod::Pod;
 use super::super::render::{Rendered, render};
 use super::Step;
-use super::roll::{current_revision, unwell};
+use super::roll::{current_revision, may_be_missed, unwell};
 use crate::member::{Leave, MemberId, Report, Role, Volume, Why};
 
 /// What is to be done for an Etcd that ends.
@@ -15,7 +15,7 @@ pub(in crate::controller) enum End<'a> {
     Announce(Vec<Step>),
     /// Members have to leave, and none can now; what it waits for.
     Waits(String),
-    /// What was corrected in the spec is carried out for a member whose pod doesn't run.
+    /// What was corrected in the spec is carried out for a member that can't leave without it.
     Mend(Vec<Step>),
     /// Objects are on their way out.
     Goes(String),
@@ -32,10 +32,10 @@ pub(in crate::controller) fn end<'a>(facts: &Facts<'a>) -> End<'a> {
         return first;
     }
     if is_combined(facts) && !facts.etcd.gives_up_quorum() {
-        let staying: Vec<&'a Pod> = facts.pods.iter().filter(|pod| !pod.has_left()).collect();
+        let staying: Vec<&'a Pod> = facts.pods.iter().filter(|pod| !pod.is_out()).collect();
         let absent = absent(facts);
         if let Some(member) = absent.first() {
-            return End::Waits(no_pod(facts, member));
+            return wake(facts).unwrap_or_else(|| End::Waits(no_pod(facts, member)));
         }
         if !staying.is_empty() && facts.etcd.status.members.iter().any(|member| stays(facts, &member.name)) {
             return mend(facts, &staying).unwrap_or_else(|| leave(facts, &staying));
@@ -51,7 +51,8 @@ fn nobody_joins<'a>(facts: &Facts<'a>) -> Option<End<'a>> {
     if facts.sources() == 0 || facts.etcd.gives_up_quorum() || running.is_empty() {
         return None;
     }
-    match behind(facts, Kind::ConfigMap) {
+    // Agents that may not read, or report, see and say nothing.
+    match behind(facts, |object| object.kind != Kind::StatefulSet && is_needed(object)) {
         Ok(steps) if steps.is_empty() => {}
         Ok(steps) => return Some(End::Announce(steps)),
         Err(problem) => return Some(End::Waits(format!("{problem} ({})", give_up(facts)))),
@@ -61,11 +62,22 @@ fn nobody_joins<'a>(facts: &Facts<'a>) -> Option<End<'a>> {
     Some(End::Waits(format!("{says}; it has not seen yet that nobody joins any more ({})", give_up(facts))))
 }
 
-/// Objects of a kind, where they don't stand as they should.
-fn behind(facts: &Facts<'_>, kind: Kind) -> Result<Vec<Step>, String> {
+/// What a leave needs has no owner.
+fn is_needed(object: &Rendered) -> bool {
+    object.object.pointer("/metadata/ownerReferences").is_none()
+}
+
+/// Members that sleep are woken, to leave.
+fn wake<'a>(facts: &Facts<'a>) -> Option<End<'a>> {
+    let steps = behind(facts, is_needed).ok().filter(|_| facts.etcd.spec.replicas > 0)?;
+    (!steps.is_empty()).then_some(End::Mend(steps))
+}
+
+/// Objects of those that are wanted, where they don't stand as they should.
+fn behind(facts: &Facts<'_>, wanted: impl Fn(&Rendered) -> bool) -> Result<Vec<Step>, String> {
     let rendered =
         render(facts.etcd, facts.settings, &facts.standing()).map_err(|error| error.to_string())?;
-    let wanted: Vec<Rendered> = rendered.into_iter().filter(|object| object.kind == kind).collect();
+    let wanted: Vec<Rendered> = rendered.into_iter().filter(wanted).collect();
     let mut problems = Vec::new();
     let steps = super::apply(facts, &wanted, &mut problems);
     problems.into_iter().next().map_or(Ok(steps), |(_, problem)| Err(problem))
@@ -101,7 +113,7 @@ fn absent(facts: &Facts<'_>) -> Vec<String> {
 }
 
 fn stays(facts: &Facts<'_>, member: &str) -> bool {
-    facts.pod_of(member).and_then(Pod::report).is_none_or(|report| !report.left)
+    facts.pod_of(member).is_none_or(|pod| !pod.is_out())
 }
 
 fn no_pod(facts: &Facts<'_>, member: &str) -> String {
@@ -122,17 +134,19 @@ fn give_up(facts: &Facts<'_>) -> String {
     )
 }
 
-/// A member can't leave while its pod doesn't run, for an image that can't be pulled or a node that is too small: where
-/// the spec has been corrected since, its pod is made anew.
+/// A member can't leave while its pod, or etcd in it, doesn't run, for an image that can't be pulled or a node that is too
+/// small: where the spec has been corrected since, its pod is made anew.
 fn mend<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> Option<End<'a>> {
     let is_member = |pod: &Pod| {
         let name = facts.etcd.member(pod.ordinal);
         facts.etcd.status.members.iter().any(|member| member.name == name)
     };
-    let mut stuck =
-        staying.iter().filter(|pod| !pod.is_running && !pod.is_terminating && is_member(pod)).peekable();
+    let mut stuck = staying
+        .iter()
+        .filter(|pod| !pod.is_terminating && is_member(pod) && may_be_missed(facts, pod))
+        .peekable();
     stuck.peek()?;
-    let steps = behind(facts, Kind::StatefulSet).ok()?;
+    let steps = behind(facts, |object| object.kind == Kind::StatefulSet).ok()?;
     if !steps.is_empty() {
         return Some(End::Mend(steps));
     }

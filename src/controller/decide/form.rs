@@ -2,7 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::pod::{Pod, Word};
-use crate::member::{Config, Form, Volume, Why};
+use crate::member::{Config, Form, Report, Volume, Why};
 
 /// What becomes of forming a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,32 @@ fn ready_for_the_word<'a>(facts: &Facts<'a>) -> Result<Vec<&'a Pod>, Vec<String>
     let waits = facts.waits(|pod| (!waits_for_the_word(pod)).then(|| not_ready(pod)));
     let wanted = |pod: &&Pod| pod.ordinal < facts.etcd.spec.replicas;
     if waits.is_empty() { Ok(facts.pods.iter().filter(wanted).collect()) } else { Err(waits) }
+}
+
+/// Who missed the beginning of a cluster that has no quorum, and what helps: a word that was given is never given again,
+/// since nobody knows who has followed it.
+pub(in crate::controller) fn begun_in_vain(facts: &Facts<'_>) -> Option<String> {
+    let etcd = facts.etcd;
+    let begun =
+        etcd.status.forming_attempt.is_some() && etcd.spec.source().is_none() && facts.record().is_none();
+    let missed = |pod: &&Pod| {
+        let used = |report: &Report| match &pod.word {
+            Some(Word::Form(form)) => report.took.as_ref() == Some(&form.token),
+            Some(Word::Odd) | None => true,
+        };
+        let is_empty = |report: &Report| report.volume == Volume::Empty && report.waiting.is_some();
+        pod.report().is_some_and(|report| is_empty(report) && used(report))
+    };
+    let missing: Vec<&str> = facts.pods.iter().filter(missed).map(|pod| pod.name.as_str()).collect();
+    let (name, namespace) = (&etcd.name, &etcd.namespace);
+    (begun && facts.has_members() && !missing.is_empty()).then(|| {
+        format!(
+            "a cluster was begun without {}, and has no quorum: if that lasts, and nothing was stored in it, begin anew: \
+             kubectl delete etcd {name} -n {namespace}, then kubectl delete pvc -n {namespace} -l \
+             app.kubernetes.io/part-of={name}, and create it again",
+            missing.join(", ")
+        )
+    })
 }
 
 fn waits_for_the_word(pod: &Pod) -> bool {

@@ -20,7 +20,11 @@ const PHASES: [Phase; 6] = [
     ("Hibernating", |told| told.facts.etcd.spec.replicas == 0 && !told.facts.pods.is_empty()),
     ("Hibernated", |told| told.facts.etcd.spec.replicas == 0),
     ("Joining", |told| told.facts.etcd.spec.source().is_some() && !told.is_joined),
-    ("Forming", |told| !told.facts.has_members() || matches!(told.work.forming, Forming::Given)),
+    // Until there is proof of a quorum.
+    ("Forming", |told| {
+        let is_new = told.facts.record().is_none() && !told.is_joined;
+        is_new || !told.facts.has_members() || matches!(told.work.forming, Forming::Given)
+    }),
     ("Updating", |told| {
         let carried_out = told.facts.etcd.status.observed_generation == Some(told.facts.etcd.generation);
         (!told.work.is_applied && !carried_out) || !matches!(told.work.roll, Roll::Nothing)

@@ -38,8 +38,8 @@ pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
     if let Some(wait) = under_way(facts) {
         return Roll::Waits(wait);
     }
-    // One that isn't a member, or doesn't run, gives nothing to the cluster that could be missed.
-    if let Some(idle) = outdated.iter().find(|pod| !pod.is_running || is_no_member(facts, pod)) {
+    // What gives nothing to the cluster can't be missed; and what was corrected may be what keeps it from giving anything.
+    if let Some(idle) = outdated.iter().find(|pod| may_be_missed(facts, pod) || is_no_member(facts, pod)) {
         return replace(idle, revision);
     }
     let wait =
@@ -80,7 +80,18 @@ fn under_way(facts: &Facts<'_>) -> Option<String> {
     missing.chain(ending).next().map(|pod| format!("{pod} is being replaced"))
 }
 
+/// Whether a pod may be replaced though its member isn't well: it runs no etcd, or is the only one that isn't well.
+pub(in crate::controller) fn may_be_missed(facts: &Facts<'_>, pod: &Pod) -> bool {
+    let is_learner = pod.role() == Some(Role::Learner);
+    let is_only_one = || !pod.is_ready && !is_learner && unwell_beside(facts, Some(pod)).is_none();
+    !pod.is_running || pod.runs_no_etcd() || is_only_one()
+}
+
+/// One that has been given the word to form is about to be a member.
 fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
+    if facts.record().is_none() && pod.word.is_some() {
+        return false;
+    }
     let has_id = pod.report().is_some_and(|report| report.id.is_some());
     let name = facts.etcd.member(pod.ordinal);
     let is_listed = facts.etcd.status.members.iter().any(|member| member.name == name);
@@ -89,17 +100,23 @@ fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
 
 /// Who isn't well, of all that vote in the cluster as far as that is seen.
 pub(in crate::controller) fn unwell(facts: &Facts<'_>) -> Option<String> {
-    let members = || facts.pods.iter().filter(|pod| is_counted_on(facts, pod));
+    unwell_beside(facts, None)
+}
+
+fn unwell_beside(facts: &Facts<'_>, pod: Option<&Pod>) -> Option<String> {
+    let is_it = |other: &Pod| pod.is_some_and(|pod| pod.uid == other.uid);
+    let members = || facts.pods.iter().filter(|pod| !is_it(pod) && is_counted_on(facts, pod));
     let not_ready = |pod: &Pod| pod.waits_for().unwrap_or_else(|| format!("{} is not ready", pod.name));
     let own = members().find(|pod| !pod.is_ready || !pod.is_voter()).map(not_ready);
     let waits = || members().filter(|pod| pod.report().is_some()).find_map(Pod::waits_for);
-    own.or_else(waits).or_else(|| changes(facts)).or_else(|| neighbour(facts))
+    own.or_else(waits).or_else(|| changes(facts, pod)).or_else(|| neighbour(facts))
 }
 
 /// Whether a pod's member, if there is one, could be missed. Nobody joins an Etcd any more that is deleted: whatever keeps
 /// a pod from becoming a member then keeps nobody else from leaving.
 fn is_counted_on(facts: &Facts<'_>, pod: &Pod) -> bool {
-    let is_outside = pod.joins_no_more() || (facts.etcd.is_terminating && !is_known(facts, pod));
+    let is_outside =
+        pod.joins_no_more() || (facts.etcd.is_terminating && (pod.is_out() || !is_known(facts, pod)));
     !pod.has_left() && !is_outside
 }
 
@@ -112,17 +129,21 @@ fn is_known(facts: &Facts<'_>, pod: &Pod) -> bool {
         || listed.any(|member| member.name == name)
 }
 
-/// A membership change is under way, or a voter isn't well that has no pod here.
-fn changes(facts: &Facts<'_>) -> Option<String> {
-    let mut listed = facts.pods.iter().filter_map(Pod::report).flat_map(|report| &report.members);
-    listed.find_map(|member| match (member.learner, member.unwell) {
-        (true, _) => {
-            Some(format!("a membership change is under way: {} ({}) is a learner", member.id, member.name))
+/// A membership change is under way, or a voter isn't well that has no pod here; beside the member of a pod.
+fn changes(facts: &Facts<'_>, pod: Option<&Pod>) -> Option<String> {
+    let name = pod.map(|pod| facts.etcd.member(pod.ordinal));
+    let listed = facts.pods.iter().filter_map(Pod::report).flat_map(|report| &report.members);
+    listed.filter(|member| Some(&member.name) != name.as_ref()).find_map(|member| {
+        match (member.learner, member.unwell) {
+            (true, _) => Some(format!(
+                "a membership change is under way: {} ({}) is a learner",
+                member.id, member.name
+            )),
+            (false, true) => {
+                Some(format!("{} ({}) is not well, as another member sees it", member.name, member.id))
+            }
+            (false, false) => None,
         }
-        (false, true) => {
-            Some(format!("{} ({}) is not well, as another member sees it", member.name, member.id))
-        }
-        (false, false) => None,
     })
 }
 

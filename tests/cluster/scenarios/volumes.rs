@@ -67,7 +67,7 @@ fn swapped_and_lost_volumes_are_told_and_no_second_cluster_is_formed() {
     }
     main.restart_pods(&[0, 1, 2]);
     for ordinal in 0..3 {
-        let said = format!("main-{ordinal}: every member of the cluster has lost its data: restore a backup");
+        let said = format!("main-{ordinal}: every member of this Etcd has lost its data: restore a backup");
         main.until("Ready", "False", &said);
     }
     nothing_is_begun(&volumes);
@@ -89,6 +89,7 @@ fn documented(shop: &Namespace<'_>, snapshot: &str) -> Vec<String> {
         ("gcr.io/etcd-development/etcd:v3.6.16", IMAGE_3_6.to_owned()),
         ("storage: 16Gi", "storage: 64Mi".to_owned()),
         // A bed's volumes belong to root.
+        ("runAsNonRoot: true", "runAsNonRoot: false".to_owned()),
         ("runAsUser: 65532", "runAsUser: 0".to_owned()),
         ("SNAPSHOT", snapshot.to_owned()),
     ];
@@ -122,7 +123,7 @@ fn a_lost_cluster_is_restored_from_a_snapshot_as_documented() {
         Volume::of(&main, ordinal).empty();
     }
     main.restart_pods(&[0, 1, 2]);
-    main.until("Ready", "False", "every member of the cluster has lost its data: restore a backup");
+    main.until("Ready", "False", "every member of this Etcd has lost its data: restore a backup");
 
     main.delete();
     main.until_gone();

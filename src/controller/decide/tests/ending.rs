@@ -136,7 +136,57 @@ fn a_member_that_took_itself_out_is_not_waited_for_once_a_list_shows_it() {
     (report.role, report.waiting, report.members) = (None, waits(Why::Ending), Vec::new());
     assert_eq!(told(&world), None, "who sees no list may be a member still");
     of(&mut world.pods[2]).members = list(&["main-0", "main-1"]);
+    assert_eq!(told(&world).as_deref(), Some("main-1"));
+    for at in [0, 1] {
+        of(&mut world.pods[at]).left = true;
+    }
+    assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
+}
+
+/// It is out already: nobody could tell it to leave, and nobody misses it.
+#[test]
+fn a_member_that_somebody_removed_is_not_waited_for() {
+    let mut world = joined();
+    world.pods[2].is_ready = false;
+    let report = of(&mut world.pods[2]);
+    (report.role, report.waiting) = (None, waits(Why::Removed));
+    for at in [0, 1] {
+        of(&mut world.pods[at]).members.retain(|member| member.name != "main-2");
+    }
+    assert_eq!(told(&world).as_deref(), Some("main-1"));
+    for at in [0, 1] {
+        of(&mut world.pods[at]).left = true;
+    }
+    assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
+}
+
+/// All that pods need to come up and to report.
+#[test]
+fn members_that_sleep_are_woken_to_leave() {
+    let mut world = joined();
+    world.pods.clear();
+    world.etcd.spec.replicas = 0;
+    world.make();
+    assert_eq!(world.decide().steps, []);
+    world.etcd.spec.replicas = 3;
+    let kinds: Vec<Kind> = world
+        .decide()
+        .steps
+        .iter()
+        .map(|step| match step {
+            Step::Apply { kind, .. } => *kind,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(kinds.contains(&Kind::Role) && kinds.contains(&Kind::StatefulSet), "{kinds:?}");
+    assert!(!kinds.contains(&Kind::PodDisruptionBudget), "what is owned may be on its way out: {kinds:?}");
+    world.make();
+    assert_eq!(world.decide().steps, []);
+    world.pods = (0..3).map(voter).collect();
     assert_eq!(told(&world).as_deref(), Some("main-2"));
+    // Where pods are there before they may report.
+    world.objects.retain(|object| object.kind != Kind::Role);
+    assert!(matches!(&world.decide().steps[..], [Step::Apply { kind: Kind::Role, .. }]));
 }
 
 #[test]
@@ -150,7 +200,7 @@ fn a_member_that_left_is_no_member_any_more() {
 
 #[test]
 fn a_leave_that_isn_t_safe_waits_and_says_for_what() {
-    let cases: [(&str, Change); 4] = [
+    let cases: [(&str, Change); 5] = [
         ("main-0 can't start its container etcd: ErrImagePull", |world| {
             for pod in &mut world.pods {
                 (pod.is_running, pod.is_ready, pod.said) = (false, false, Said::Stale);
@@ -158,6 +208,7 @@ fn a_leave_that_isn_t_safe_waits_and_says_for_what() {
             }
         }),
         ("main-1 is not ready", |world| world.pods[1].is_ready = false),
+        ("because of Unhealthy", |world| of(&mut world.pods[1]).waiting = waits(Why::Unhealthy)),
         ("main-1 has no pod that could take it out", |world| drop(world.pods.remove(1))),
         ("set spec.replicas to the number of its members", |world| {
             world.pods.clear();
@@ -232,6 +283,12 @@ fn a_member_whose_pod_does_not_run_is_made_anew_where_the_spec_was_corrected() {
     assert!(matches!(&world.decide().steps[..], [Step::Apply { kind: Kind::StatefulSet, .. }]));
     world.make();
     world.pods.iter_mut().for_each(|pod| pod.revision = "main-old".to_owned());
+    assert!(matches!(&world.decide().steps[..], [Step::Replace { pod, .. }] if pod.name == "main-2"));
+    // The same where the agent runs, and says that it can't run etcd.
+    world.pods[2] = voter(2);
+    (world.pods[2].is_ready, world.pods[2].revision) = (false, "main-old".to_owned());
+    let report = of(&mut world.pods[2]);
+    (report.role, report.waiting) = (None, waits(Why::Configuration));
     assert!(matches!(&world.decide().steps[..], [Step::Replace { pod, .. }] if pod.name == "main-2"));
     // It comes back and leaves; the others leave as they are.
     world.pods[2] = voter(2);

@@ -110,6 +110,40 @@ fn while_a_word_is_being_used_no_other_attempt_begins() {
     assert_eq!(world.decide().status.forming_attempt, Some(2));
 }
 
+/// Its pods went before they had followed the word.
+#[test]
+fn a_cluster_that_was_begun_without_its_quorum_says_how_to_begin_anew() {
+    let mut world = World::new(&three());
+    let steps = world.settle();
+    let Some(Step::Give(_, form)) = steps.first().cloned() else { panic!("{steps:?}") };
+    for pod in &mut world.pods {
+        pod.word = Some(Word::Form(form.clone()));
+    }
+    let begun = |waiting| Report {
+        role: None,
+        members: Vec::new(),
+        waiting: waits(waiting),
+        took: Some(form.token.clone()),
+        ..voter(0).report().unwrap().clone()
+    };
+    world.pods[0] = Pod { word: world.pods[0].word.clone(), ..pod(0, begun(Why::CatchingUp)) };
+    world.settle();
+    assert_eq!(world.etcd.status.phase.as_deref(), Some("Forming"));
+    let says = |world: &World| world.condition("Ready").2;
+    assert!(!says(&world).contains("kubectl delete"), "the others have the word still: {}", says(&world));
+    for ordinal in [1, 2] {
+        let waiting = Report { waiting: waits(Why::Unreachable), ..report(ordinal) };
+        world.pods[ordinal as usize] = pod(ordinal, waiting);
+    }
+    assert_eq!(given(&world.settle()), [], "nobody knows who has followed it");
+    let said = says(&world);
+    assert!(said.contains("begun without main-1, main-2, and has no quorum"), "{said}");
+    assert!(said.contains("kubectl delete pvc -n shop -l app.kubernetes.io/part-of=main"), "{said}");
+    assert_eq!(world.etcd.status.phase.as_deref(), Some("Forming"));
+    world.record("9");
+    assert!(!says(&world).contains("kubectl delete"));
+}
+
 #[test]
 fn a_used_word_is_never_given_again() {
     let mut world = World::new(&three());

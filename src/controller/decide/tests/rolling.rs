@@ -43,8 +43,13 @@ fn pods_are_replaced_one_at_a_time_and_the_leader_last() {
 
 #[test]
 fn what_could_cost_quorum_waits_and_is_named() {
-    let cases: [(&str, Change); 7] = [
-        ("main-1 is not ready", |world| world.pods[1].is_ready = false),
+    let cases: [(&str, Change); 8] = [
+        ("main-1 is not ready", |world| {
+            (world.pods[1].is_ready, world.pods[1].revision) = (false, TEMPLATE.to_owned());
+        }),
+        ("main-1 is not ready", |world| {
+            (world.pods[1].is_ready, world.pods[2].is_ready) = (false, false);
+        }),
         ("because of Unhealthy", |world| of(&mut world.pods[1]).waiting = waits(Why::Unhealthy)),
         ("(src-0) is a learner", |world| of(&mut world.pods[1]).members[3].learner = true),
         ("src-0 (3) is not well", |world| of(&mut world.pods[1]).members[3].unwell = true),
@@ -126,6 +131,57 @@ fn a_pod_that_gives_nothing_is_replaced_though_others_are_not_well() {
     (world.pods[2].is_running, world.pods[2].said, world.pods[2].is_ready) = (false, Said::Stale, false);
     world.pods[2].revision = "main-old".to_owned();
     assert_eq!(replaced(&mut world).as_deref(), Some("main-2"));
+}
+
+/// What a spec that was wrong has broken is mended by the one that corrects it.
+#[test]
+fn a_member_that_can_not_run_is_replaced_first_and_one_that_is_not_well_where_it_is_the_only_one() {
+    let broken: [Change; 3] = [
+        |world| {
+            let report = of(&mut world.pods[1]);
+            (report.role, report.waiting) = (None, waits(Why::Configuration));
+        },
+        |world| {
+            let report = of(&mut world.pods[1]);
+            (report.role, report.waiting) = (None, waits(Why::EtcdEnds));
+        },
+        |_| {},
+    ];
+    for (at, hinder) in broken.iter().enumerate() {
+        let mut world = World::running(&three());
+        world.record("9");
+        world.etcd.status = world.decide().status;
+        world.make();
+        hinder(&mut world);
+        world.pods[1].is_ready = false;
+        // As the others see it.
+        of(&mut world.pods[0]).members[1].unwell = true;
+        world.pods.iter_mut().for_each(|pod| pod.revision = "main-old".to_owned());
+        assert_eq!(replaced(&mut world).as_deref(), Some("main-1"), "{at}");
+        // Where another one isn't well, only what gives nothing at all can't be missed.
+        world.pods[0].is_ready = false;
+        assert_eq!(replaced(&mut world).is_some(), at < 2, "{at}");
+    }
+    let mut alone = World::running(&json!({"replicas": 1}));
+    alone.record("9");
+    let report = of(&mut alone.pods[0]);
+    (report.role, report.waiting) = (None, waits(Why::EtcdEnds));
+    (alone.pods[0].is_ready, alone.pods[0].revision) = (false, "main-old".to_owned());
+    assert_eq!(replaced(&mut alone).as_deref(), Some("main-0"));
+}
+
+#[test]
+fn who_has_the_word_to_form_is_not_replaced_but_where_it_can_not_follow_it() {
+    let mut world = World::new(&three());
+    let steps = world.settle();
+    let Some(Step::Give(_, form)) = steps.first().cloned() else { panic!("{steps:?}") };
+    for pod in &mut world.pods {
+        (pod.word, pod.revision) = (Some(Word::Form(form.clone())), "main-old".to_owned());
+    }
+    assert_eq!(replaced(&mut world), None);
+    assert!(world.condition("AllMembersUpdated").2.starts_with("waits: main-0"));
+    of(&mut world.pods[1]).waiting = waits(Why::EtcdEnds);
+    assert_eq!(replaced(&mut world).as_deref(), Some("main-1"));
 }
 
 /// What a cluster of one is lost by: etcd 3.7 ends at what 3.5 wrote, and no image goes back.
