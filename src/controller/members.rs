@@ -11,7 +11,7 @@ use crate::member::{Listed, Report, Role, Why};
 pub(super) const LEARNER: &str = "Learner";
 
 /// The members that have an id, by name. One that isn't seen keeps its id and nothing else; it goes when it says that
-/// it left: that there were members once forbids to form a cluster anew.
+/// it left, or is out otherwise and can't come back: that there were members once forbids to form a cluster anew.
 pub(super) fn members(facts: &Facts<'_>) -> Vec<Member> {
     let status = &facts.etcd.status;
     let names = (0..facts.etcd.spec.replicas).map(|ordinal| facts.etcd.member(ordinal));
@@ -79,7 +79,8 @@ fn is_own(facts: &Facts<'_>, listed: &Listed) -> bool {
 
 fn member(facts: &Facts<'_>, name: String, before: Option<&Member>, pod: Option<&Pod>) -> Option<Member> {
     let report = pod.and_then(Pod::report);
-    if report.is_some_and(|report| report.left) {
+    // One that somebody removed comes back, but not to an Etcd that is deleted.
+    if pod.is_some_and(|pod| pod.has_left() || facts.etcd.is_terminating && pod.is_out()) {
         return None;
     }
     let id = report.and_then(|report| report.id).map(|id| id.to_string());

@@ -16,6 +16,9 @@ pub const IMAGE_3_6: &str = "docker.io/local/etcd:3.6";
 /// And the next.
 pub const IMAGE_3_7: &str = "docker.io/local/etcd:3.7";
 
+/// An image that is in every node, and has no etcd.
+pub const IMAGE_WITHOUT: &str = concat!("docker.io/library/etcd-warden:", env!("CARGO_PKG_VERSION"));
+
 /// Says how far a join is.
 const BOOTSTRAPPED: &str = "BootstrappedWithExistingCluster";
 

@@ -27,7 +27,7 @@ mod writer;
 pub use audit::{Mark, Write};
 pub use bed::{Bed, FOLDER, Options, can_be_had, is_long};
 pub use dice::Dice;
-pub use etcd::{Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, Listed, joining, spec};
+pub use etcd::{Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, IMAGE_WITHOUT, Listed, joining, spec};
 pub use follow::Follow;
 pub use installed::Installed;
 pub use kubectl::Output;

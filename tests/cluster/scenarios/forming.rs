@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::harness::certificates::{secrets, with_tls};
-use crate::harness::{Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, Installed, Writer, eventually, spec};
+use crate::harness::{
+    Etcd, IMAGE_3_5, IMAGE_3_6, IMAGE_3_7, IMAGE_WITHOUT, Installed, Writer, eventually, spec,
+};
 use crate::support::pem::Authority;
 
 use std::time::Duration;
@@ -88,6 +90,31 @@ fn one_member_grows_to_three_and_changes_its_version_and_settings_under_writes()
 }
 
 /// What etcd 3.5 wrote, 3.7 can't read, and no image goes back: a cluster of one would be lost.
+/// What a wrong spec has broken, the one that corrects it mends: of three the first that is tried stays down, of one all.
+#[test]
+fn an_image_without_etcd_is_corrected_though_a_member_is_down_by_it() {
+    let Some(installed) = Installed::looping() else { return };
+    let shop = installed.namespace();
+    let all = [1, 3].map(|size| Etcd::create(&shop, &format!("of-{size}"), &spec(size, IMAGE_3_6)));
+    for etcd in &all {
+        etcd.until_ready();
+        etcd.etcdctl(0, &["put", "color", "blue"]).ok();
+    }
+    let formed = all.each_ref().map(|etcd| etcd.members(0));
+    for etcd in &all {
+        etcd.change(&json!({"etcd": {"image": IMAGE_WITHOUT}}));
+        etcd.until("AllMembersReady", "False", "the image has no etcd in its PATH");
+    }
+    for etcd in &all {
+        etcd.change(&json!({"etcd": {"image": IMAGE_3_6}}));
+    }
+    for (etcd, formed) in all.iter().zip(formed) {
+        etcd.until_ready();
+        assert_eq!(etcd.members(0), formed);
+        assert_eq!(etcd.get(0, "color"), "blue");
+    }
+}
+
 #[test]
 fn from_3_5_by_3_6_a_cluster_comes_to_3_7_only_once_its_log_can_be_read_there() {
     let Some(installed) = Installed::looping() else { return };

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Etcd, Follow, IMAGE_3_6, Installed, Namespace, Source, Writer, eventually};
+use crate::harness::{
+    Etcd, Follow, IMAGE_3_6, IMAGE_WITHOUT, Installed, Namespace, Source, Writer, eventually,
+};
 
 const SOON: Duration = Duration::from_mins(2);
 
@@ -192,22 +194,57 @@ fn pods_that_never_became_members_keep_no_deletion_waiting() {
     assert_eq!(source.members(), before, "the source has its own member, and no other");
 }
 
-/// An image that isn't there takes a member's pod away; once another one is named, it comes back to leave.
+/// An image that isn't there takes a member's pod away, one without etcd leaves its agent alone; once another one is
+/// named, both come back to leave.
 #[test]
-fn a_member_that_can_not_start_leaves_when_the_spec_of_its_deleted_etcd_is_corrected() {
+fn members_that_can_not_start_leave_when_the_spec_of_their_deleted_etcd_is_corrected() {
     let Some(installed) = Installed::looping() else { return };
     let shop = installed.namespace();
-    let source = Source::serving(&shop, "src", 2, IMAGE_3_6);
+    let source = Source::serving(&shop, "src", 3, IMAGE_3_6);
     let before = source.members();
-    let c2 = Etcd::create(&shop, "c2", &joining(1, &source));
-    c2.until_joined();
-    c2.change(&json!({"etcd": {"image": "docker.io/local/no-such-image:3.6"}}));
-    c2.until("AllMembersReady", "False", "c2-0 can't start its container etcd");
-    c2.delete();
-    c2.until("Left", "False", "c2-0 can't start its container etcd");
-    assert_eq!(source.voters(), ["c2-0", "src-0", "src-1"]);
-    c2.change(&json!({"etcd": {"image": IMAGE_3_6}}));
-    c2.until_gone();
+    let targets = [
+        ("c2", "docker.io/local/no-such-image:3.6", "c2-0 can't start its container etcd"),
+        ("c3", IMAGE_WITHOUT, "c3-0: the image has no etcd in its PATH"),
+    ]
+    .map(|(name, image, says)| (Etcd::create(&shop, name, &joining(1, &source)), image, says));
+    for (target, _, _) in &targets {
+        target.until_joined();
+    }
+    // One after the other: neither is changed while the other isn't well.
+    for (target, image, says) in &targets {
+        target.change(&json!({"etcd": {"image": image}}));
+        target.until("AllMembersReady", "False", says);
+        target.delete();
+        target.until("Left", "False", says);
+        assert!(source.voters().contains(&target.pod_name(0)), "it waits");
+        target.change(&json!({"etcd": {"image": IMAGE_3_6}}));
+        target.until_gone();
+    }
+    assert_eq!(source.members(), before, "the source has its own members, and no other");
+}
+
+/// The one is out already, the other has to be woken to leave.
+#[test]
+fn a_member_that_was_removed_is_not_waited_for_and_one_that_sleeps_is_woken() {
+    let Some(installed) = Installed::looping() else { return };
+    let shop = installed.namespace();
+    let source = Source::serving(&shop, "src", 3, IMAGE_3_6);
+    let before = source.members();
+    let [removed, asleep] = ["removed", "asleep"].map(|name| Etcd::create(&shop, name, &joining(1, &source)));
+    removed.until_joined();
+    asleep.until_joined();
+    asleep.change(&json!({"replicas": 0}));
+    eventually(SOON, "no pod is left", || asleep.pod(0).is_null());
+    asleep.delete();
+    asleep.until("Left", "False", "set spec.replicas to the number of its members to wake it");
+    asleep.change(&json!({"replicas": 1}));
+    asleep.until_gone();
+
+    let id = removed.members(0).1.into_iter().find(|member| member.name == "removed-0").unwrap().id;
+    source.etcdctl(0, &["member", "remove", &format!("{id:x}")]);
+    removed.until("AllMembersReady", "False", "[Removed]");
+    removed.delete();
+    removed.until_gone();
     assert_eq!(source.members(), before, "the source has its own members, and no other");
 }
 

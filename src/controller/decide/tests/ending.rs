@@ -158,6 +158,12 @@ fn a_member_that_somebody_removed_is_not_waited_for() {
         of(&mut world.pods[at]).left = true;
     }
     assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
+    // Nor is its pod made again, once it has gone.
+    world.etcd.status = world.decide().status;
+    world.pods.clear();
+    world.objects.retain(|object| object.kind != Kind::StatefulSet);
+    let steps = world.decide().steps;
+    assert!(steps.iter().all(|step| matches!(step, Step::Delete { .. })) && !steps.is_empty(), "{steps:?}");
 }
 
 /// All that pods need to come up and to report.
