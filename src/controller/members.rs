@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::facts::Facts;
 use super::pod::Pod;
 use super::status::Member;
-use crate::member::{Listed, Report, Role, Why};
+use crate::member::{Listed, Role, Why};
 
 /// What a member without a vote is called in status.
 pub(super) const LEARNER: &str = "Learner";
@@ -27,7 +27,7 @@ pub(super) fn members(facts: &Facts<'_>) -> Vec<Member> {
 
 /// The voters of the cluster that aren't this Etcd's own; as they were where nobody lists them.
 pub(super) fn other_voters(facts: &Facts<'_>) -> Vec<String> {
-    if is_out(facts) {
+    if nobody_is_in(facts) {
         return Vec::new();
     }
     let Some(listed) = listed(facts) else { return facts.etcd.status.other_voters.clone() };
@@ -39,10 +39,8 @@ pub(super) fn other_voters(facts: &Facts<'_>) -> Vec<String> {
 }
 
 /// Whether all its members are in the cluster no more: taken out by themselves, or by somebody.
-fn is_out(facts: &Facts<'_>) -> bool {
-    let is_removed =
-        |report: &Report| report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Removed);
-    let is_out = |pod: &Pod| pod.has_left() || pod.report().is_some_and(is_removed);
+fn nobody_is_in(facts: &Facts<'_>) -> bool {
+    let is_out = |pod: &Pod| pod.has_left() || pod.why() == Some(Why::Removed);
     !facts.pods.is_empty() && facts.pods.iter().all(is_out)
 }
 

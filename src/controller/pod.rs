@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod as KubernetesPod};
 
 use super::object::Etcd;
 use super::render::CONTAINER;
-use crate::member::{FORM, Form, LEAVE, MEMBER, Report, Role, Why};
+use crate::member::{FORM, Form, LEAVE, Listed, MEMBER, Report, Role, Why};
 
 /// A member's pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,15 +113,21 @@ impl Pod {
         self.report().is_some_and(|report| report.left)
     }
 
-    /// Whether it says that it runs no etcd, and can't: whatever becomes of it costs its cluster nothing more.
+    /// Whether it says that etcd can't run in it, or ends again and again: a restart costs its cluster nothing more.
     pub fn runs_no_etcd(&self) -> bool {
         let can_not = |why| matches!(why, Why::Configuration | Why::EtcdEnds | Why::Version);
         !self.is_ready && self.role().is_none() && self.why().is_some_and(can_not)
     }
 
-    /// Whether it is a member of its cluster no more, or never becomes one: by the loop's word, or somebody's.
+    /// Whether no list of its cluster's members has it, and none will: it left, or somebody removed it, or it saw a list
+    /// without itself when it had nothing yet. One that was told to leave says itself when all of that is done.
     pub fn is_out(&self) -> bool {
-        self.has_left() || self.joins_no_more() || self.why() == Some(Why::Removed)
+        let sees_itself_out = self.report().is_some_and(|report| {
+            let is_it = |listed: &Listed| Some(listed.id) == report.id || listed.name == report.name;
+            !report.members.is_empty() && !report.members.iter().any(is_it)
+        });
+        let is_removed = self.why() == Some(Why::Removed) && !self.told_to_leave;
+        self.has_left() || is_removed || self.joins_no_more() && sees_itself_out
     }
 
     /// The kind of what it waits for, as it says.
@@ -133,7 +139,7 @@ impl Pod {
     /// to join anew.
     pub fn joins_no_more(&self) -> bool {
         self.report().is_some_and(|report| {
-            let is_aware = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::Ending);
+            let is_aware = self.why() == Some(Why::Ending);
             let gave_up =
                 |id| !report.members.is_empty() && report.members.iter().all(|listed| listed.id != id);
             is_aware && report.id.is_none_or(gave_up)

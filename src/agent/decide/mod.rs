@@ -239,13 +239,15 @@ fn another_clusters_data(facts: &Facts) -> Option<Step> {
     let live = facts.live().map(|live| live.cluster);
     let sibling = facts.sibling_data().map(|(_, _, cluster)| cluster);
     let other = formed.into_iter().chain(live).chain(sibling).find(|other| *other != cluster)?;
+    // One replica is the first.
+    let may_be_restored = facts.config.source.is_none() && facts.ordinal == 0;
     let restored =
         "; if it was restored, delete the Etcd, keep the claim, and create it anew with one replica";
     let message = format!(
         "{} holds data of member {member} of cluster {cluster}, and this is cluster {other}: if nobody needs that data, \
          delete the claim and the pod{}; nothing was changed",
         claim(facts),
-        if facts.config.source.is_none() { restored } else { "" }
+        if may_be_restored { restored } else { "" }
     );
     Some(hold(Why::ForeignData, message))
 }
@@ -262,8 +264,8 @@ fn former_cluster(facts: &Facts) -> Option<Step> {
     let unknown: Vec<&str> =
         told.siblings.iter().filter(|pod| pod.volume.is_none()).map(|pod| pod.pod.as_str()).collect();
     let next = if unknown.is_empty() {
-        ": create the Etcd anew, over its claims, with as many replicas as that cluster had members (one, where it was \
-         restored)"
+        ": if that cluster had another number of members, create the Etcd anew with that, over its claims; if their volumes \
+         are lost, restore a backup"
             .to_owned()
     } else {
         format!(", {} not heard of yet", unknown.join(", "))

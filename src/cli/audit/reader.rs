@@ -47,6 +47,8 @@ impl Logs {
             ));
         }
         others.retain(|path| !merged.reads(path));
+        others.sort_unstable();
+        others.dedup();
         if !others.is_empty() {
             warn(&passed_over_text(&others));
         }

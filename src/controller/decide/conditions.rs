@@ -9,6 +9,7 @@ use super::super::pod::Pod;
 use super::super::render::selector;
 use super::super::status::{Condition, Snapshot, Status};
 use super::super::supported::not_carried_out;
+use super::end::give_up;
 use super::form::begun_in_vain;
 use super::last::{last_errors, last_operation};
 use super::phase::Told;
@@ -330,12 +331,16 @@ fn snapshot(facts: &Facts<'_>) -> Option<Snapshot> {
 }
 
 /// How far the members of an Etcd that is deleted are with leaving.
-fn left(_: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
+fn left(facts: &Facts<'_>, work: &Work<'_>) -> Option<Finding> {
     let progress = |message: String| finding("False", "LeaveInProgress", message);
+    // What failed stands in lastErrors.
+    let way_out = || if facts.failures.is_empty() { String::new() } else { format!(" ({})", give_up(facts)) };
     Some(match work.end.as_ref()? {
-        End::Announce(_) => progress("members are told that nobody joins any more".to_owned()),
+        End::Announce(_) => progress(format!("members are told that nobody joins any more{}", way_out())),
         End::Waits(why) => progress(why.clone()),
-        End::Mend(_) => progress("the pod of a member is made anew, as the spec wants it by now".to_owned()),
+        End::Mend(_) => {
+            progress(format!("pods of members are made, as the spec wants them by now{}", way_out()))
+        }
         End::Tell(pod, leave) => {
             progress(format!("{} ({}) is told to leave the cluster", pod.name, leave.member))
         }

@@ -51,8 +51,14 @@ fn nobody_joins<'a>(facts: &Facts<'a>) -> Option<End<'a>> {
     if facts.sources() == 0 || facts.etcd.gives_up_quorum() || running.is_empty() {
         return None;
     }
-    // Agents that may not read, or report, see and say nothing.
-    match behind(facts, |object| object.kind != Kind::StatefulSet && is_needed(object)) {
+    // Where somebody says nothing, it may be what agents need to read and to report.
+    let is_silent = running.iter().any(|pod| pod.report().is_none());
+    let is_wanted = |object: &Rendered| match object.kind {
+        Kind::ConfigMap => true,
+        Kind::StatefulSet => false,
+        _ => is_silent && is_needed(object),
+    };
+    match behind(facts, is_wanted) {
         Ok(steps) if steps.is_empty() => {}
         Ok(steps) => return Some(End::Announce(steps)),
         Err(problem) => return Some(End::Waits(format!("{problem} ({})", give_up(facts)))),
@@ -125,7 +131,8 @@ fn no_pod(facts: &Facts<'_>, member: &str) -> String {
     format!("{member} has no pod that could take it out of the cluster: {wake}, {}", give_up(facts))
 }
 
-fn give_up(facts: &Facts<'_>) -> String {
+/// The way out, for a person.
+pub(in crate::controller) fn give_up(facts: &Facts<'_>) -> String {
     format!(
         "or give the cluster up: kubectl annotate etcd {} -n {} {}=true",
         facts.etcd.name,
@@ -159,10 +166,8 @@ fn mend<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> Option<End<'a>> {
 fn leave<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> End<'a> {
     if let Some(leaving) = staying.iter().find(|pod| pod.told_to_leave) {
         // That etcd ends then is what is wanted.
-        let ends = |report: &Report| {
-            report.waiting.as_ref().is_some_and(|waiting| matches!(waiting.why, Why::EtcdEnds | Why::Removed))
-        };
-        let hindered = leaving.waits_for().filter(|_| !leaving.report().is_some_and(ends));
+        let ends = matches!(leaving.why(), Some(Why::EtcdEnds | Why::Removed));
+        let hindered = leaving.waits_for().filter(|_| !ends);
         let why = hindered.unwrap_or_else(|| format!("{} is leaving", leaving.name));
         return End::Waits(format!("{why} ({})", give_up(facts)));
     }

@@ -78,10 +78,12 @@ pub(in crate::controller) fn begun_in_vain(facts: &Facts<'_>) -> Option<String> 
         pod.report().is_some_and(|report| is_empty(report) && used(report))
     };
     let missing: Vec<&str> = facts.pods.iter().filter(missed).map(|pod| pod.name.as_str()).collect();
+    let wanted = usize::try_from(etcd.spec.replicas).unwrap_or(usize::MAX);
+    let lacks_quorum = wanted.saturating_sub(missing.len()) < wanted / 2 + 1;
     let (name, namespace) = (&etcd.name, &etcd.namespace);
-    (begun && facts.has_members() && !missing.is_empty()).then(|| {
+    (begun && facts.has_members() && lacks_quorum).then(|| {
         format!(
-            "a cluster was begun without {}, and has no quorum: if that lasts, and nothing was stored in it, begin anew: \
+            "a cluster was begun without {}, and can have no quorum: if that lasts, and nothing was stored in it, begin anew: \
              kubectl delete etcd {name} -n {namespace}, then kubectl delete pvc -n {namespace} -l \
              app.kubernetes.io/part-of={name}, and create it again",
             missing.join(", ")
@@ -92,7 +94,7 @@ pub(in crate::controller) fn begun_in_vain(facts: &Facts<'_>) -> Option<String> 
 fn waits_for_the_word(pod: &Pod) -> bool {
     let Some(report) = pod.report().filter(|_| !pod.is_terminating) else { return false };
     let runs_nothing = report.role.is_none() && report.id.is_none() && report.cluster.is_none();
-    let waits = report.waiting.as_ref().is_some_and(|waiting| waiting.why == Why::NoWord);
+    let waits = pod.why() == Some(Why::NoWord);
     // The write that takes a word says that nothing is waited for: an agent that waits for one runs no etcd.
     report.volume == Volume::Empty && runs_nothing && waits && !report.left
 }

@@ -39,7 +39,7 @@ pub(in crate::controller) fn roll<'a>(facts: &Facts<'a>) -> Roll<'a> {
         return Roll::Waits(wait);
     }
     // What gives nothing to the cluster can't be missed; and what was corrected may be what keeps it from giving anything.
-    if let Some(idle) = outdated.iter().find(|pod| may_be_missed(facts, pod) || is_no_member(facts, pod)) {
+    if let Some(idle) = outdated.iter().find(|pod| is_no_member(facts, pod) || may_be_missed(facts, pod)) {
         return replace(idle, revision);
     }
     let wait =
@@ -80,11 +80,19 @@ fn under_way(facts: &Facts<'_>) -> Option<String> {
     missing.chain(ending).next().map(|pod| format!("{pod} is being replaced"))
 }
 
-/// Whether a pod may be replaced though its member isn't well: it runs no etcd, or is the only one that isn't well.
+/// Whether a pod may be replaced though its member isn't well: it doesn't run; or runs no etcd, while nothing speaks against
+/// the spec as it is; or is the only one that isn't well.
 pub(in crate::controller) fn may_be_missed(facts: &Facts<'_>, pod: &Pod) -> bool {
     let is_learner = pod.role() == Some(Role::Learner);
     let is_only_one = || !pod.is_ready && !is_learner && unwell_beside(facts, Some(pod)).is_none();
-    !pod.is_running || pod.runs_no_etcd() || is_only_one()
+    let is_down = || pod.runs_no_etcd() && !spec_may_be_wrong(facts);
+    !pod.is_running || (is_down() || is_only_one()) && image_jumps(facts).is_none()
+}
+
+/// Whether a pod that is as the spec wants it isn't ready: it may be the spec that is wrong.
+fn spec_may_be_wrong(facts: &Facts<'_>) -> bool {
+    let revision = facts.stateful_set().and_then(|set| current_revision(&set.object));
+    facts.pods.iter().any(|pod| Some(pod.revision.as_str()) == revision && !pod.is_ready)
 }
 
 /// One that has been given the word to form is about to be a member.

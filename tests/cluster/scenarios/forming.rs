@@ -89,7 +89,6 @@ fn one_member_grows_to_three_and_changes_its_version_and_settings_under_writes()
     assert!(written > 20, "{written} writes; refused: {refused}");
 }
 
-/// What etcd 3.5 wrote, 3.7 can't read, and no image goes back: a cluster of one would be lost.
 /// What a wrong spec has broken, the one that corrects it mends: of three the first that is tried stays down, of one all.
 #[test]
 fn an_image_without_etcd_is_corrected_though_a_member_is_down_by_it() {
@@ -115,6 +114,7 @@ fn an_image_without_etcd_is_corrected_though_a_member_is_down_by_it() {
     }
 }
 
+/// What etcd 3.5 wrote, 3.7 can't read, and no image goes back: a cluster of one would be lost.
 #[test]
 fn from_3_5_by_3_6_a_cluster_comes_to_3_7_only_once_its_log_can_be_read_there() {
     let Some(installed) = Installed::looping() else { return };

@@ -103,9 +103,9 @@ fn documented(shop: &Namespace<'_>, snapshot: &str) -> Vec<String> {
 fn complete(shop: &Namespace<'_>, job: &str) -> String {
     let selector = format!("--selector=job-name={job}");
     eventually(SOON, &format!("{job} is complete"), || {
-        let path = r"--output=jsonpath={.items[*].status.phase} {.items[*].metadata.name}";
-        let found = shop.kubectl(&["get", "pods", &selector, path]).attempt()?;
-        found.strip_prefix("Succeeded ").map(str::to_owned).ok_or(found)
+        let done = "--field-selector=status.phase=Succeeded";
+        shop.kubectl(&["get", "pods", &selector, done, "--output=jsonpath={.items[0].metadata.name}"])
+            .attempt()
     })
 }
 

@@ -141,6 +141,15 @@ fn a_member_that_took_itself_out_is_not_waited_for_once_a_list_shows_it() {
         of(&mut world.pods[at]).left = true;
     }
     assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
+
+    // A volume that is empty shows no list: its member may be one still, under an id that it doesn't know.
+    let lost = Report { waiting: waits(Why::Ending), ..super::report(2) };
+    for (members, is_out) in [(&[][..], false), (&["main-2", "src-0"], false), (&["src-0"], true)] {
+        world.pods[2] = pod(2, Report { members: list(members), ..lost.clone() });
+        let deletes = matches!(&world.decide().steps[..], [Step::Delete { .. }]);
+        assert_eq!(deletes, is_out, "{members:?}");
+        assert_eq!(world.decide().status.members.iter().any(|member| member.name == "main-2"), !is_out);
+    }
 }
 
 /// It is out already: nobody could tell it to leave, and nobody misses it.
@@ -150,6 +159,10 @@ fn a_member_that_somebody_removed_is_not_waited_for() {
     world.pods[2].is_ready = false;
     let report = of(&mut world.pods[2]);
     (report.role, report.waiting) = (None, waits(Why::Removed));
+    // By itself, on the loop's word: it has not noted yet that it left.
+    world.pods[2].told_to_leave = true;
+    assert_eq!(world.decide().steps, []);
+    world.pods[2].told_to_leave = false;
     for at in [0, 1] {
         of(&mut world.pods[at]).members.retain(|member| member.name != "main-2");
     }
@@ -192,6 +205,7 @@ fn members_that_sleep_are_woken_to_leave() {
     assert_eq!(told(&world).as_deref(), Some("main-2"));
     // Where pods are there before they may report.
     world.objects.retain(|object| object.kind != Kind::Role);
+    world.pods[1].said = Said::Nothing;
     assert!(matches!(&world.decide().steps[..], [Step::Apply { kind: Kind::Role, .. }]));
 }
 
