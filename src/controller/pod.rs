@@ -119,15 +119,20 @@ impl Pod {
         !self.is_ready && self.role().is_none() && self.why().is_some_and(can_not)
     }
 
-    /// Whether no list of its cluster's members has it, and none will: it left, or somebody removed it, or it saw a list
-    /// without itself when it had nothing yet. One that was told to leave says itself when all of that is done.
+    /// Whether it has nothing to do with any cluster, and never will: it left, or saw a list without itself when it had no
+    /// id, and joins no more. One that has an id says itself that it left, for whoever comes to its volume next.
     pub fn is_out(&self) -> bool {
-        let sees_itself_out = self.report().is_some_and(|report| {
-            let is_it = |listed: &Listed| Some(listed.id) == report.id || listed.name == report.name;
-            !report.members.is_empty() && !report.members.iter().any(is_it)
-        });
-        let is_removed = self.why() == Some(Why::Removed) && !self.told_to_leave;
-        self.has_left() || is_removed || self.joins_no_more() && sees_itself_out
+        let is_unlisted = |report: &Report| {
+            let is_it = |listed: &Listed| listed.name == report.name;
+            report.id.is_none() && !report.members.is_empty() && !report.members.iter().any(is_it)
+        };
+        self.has_left() || self.joins_no_more() && self.report().is_some_and(is_unlisted)
+    }
+
+    /// Whether its member is in the cluster no more, by its own doing or somebody's, and it only has to note that.
+    pub fn is_unlisted(&self) -> bool {
+        let has_id = self.report().is_some_and(|report| report.id.is_some());
+        has_id && (self.joins_no_more() || self.why() == Some(Why::Removed))
     }
 
     /// The kind of what it waits for, as it says.

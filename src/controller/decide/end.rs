@@ -162,7 +162,7 @@ fn mend<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> Option<End<'a>> {
     Some(End::Mend(vec![Step::Replace { pod: (*outdated).into(), because: "the spec has changed" }]))
 }
 
-/// One at a time: a learner at once, a voter only while all the others are well, the leader last.
+/// One at a time: what is out already and a learner at once, a voter only while all the others are well, the leader last.
 fn leave<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> End<'a> {
     if let Some(leaving) = staying.iter().find(|pod| pod.told_to_leave) {
         // That etcd ends then is what is wanted.
@@ -177,7 +177,7 @@ fn leave<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> End<'a> {
         let why = staying.iter().find_map(|pod| pod.waits_for()).unwrap_or_else(unsaid);
         return End::Waits(format!("{why} ({})", give_up(facts)));
     };
-    match unwell(facts).filter(|_| pod.role() != Some(Role::Learner)) {
+    match unwell(facts).filter(|_| pod.role() != Some(Role::Learner) && !pod.is_unlisted()) {
         Some(wait) => {
             End::Waits(format!("a voter leaves only while all are well: {wait} ({})", give_up(facts)))
         }
@@ -189,9 +189,10 @@ fn tell(pod: &Pod, member: MemberId) -> End<'_> {
     End::Tell(pod, Leave { member })
 }
 
-/// Learners first, then by ordinal from the last, the leader at the end.
+/// Who has no vote first, then by ordinal from the last, the leader at the end.
 fn rank(pod: &Pod) -> (bool, bool, u32) {
-    (pod.role() == Some(Role::Learner), pod.role() != Some(Role::Leader), pod.ordinal)
+    let has_no_vote = pod.is_unlisted() || pod.role() == Some(Role::Learner);
+    (has_no_vote, pod.role() != Some(Role::Leader), pod.ordinal)
 }
 
 /// The StatefulSet and its pods, then all the rest.

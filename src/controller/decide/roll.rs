@@ -124,7 +124,7 @@ fn unwell_beside(facts: &Facts<'_>, pod: Option<&Pod>) -> Option<String> {
 /// a pod from becoming a member then keeps nobody else from leaving.
 fn is_counted_on(facts: &Facts<'_>, pod: &Pod) -> bool {
     let is_outside =
-        pod.joins_no_more() || (facts.etcd.is_terminating && (pod.is_out() || !is_known(facts, pod)));
+        pod.joins_no_more() || (facts.etcd.is_terminating && (pod.is_unlisted() || !is_known(facts, pod)));
     !pod.has_left() && !is_outside
 }
 

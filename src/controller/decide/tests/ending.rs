@@ -136,10 +136,8 @@ fn a_member_that_took_itself_out_is_not_waited_for_once_a_list_shows_it() {
     (report.role, report.waiting, report.members) = (None, waits(Why::Ending), Vec::new());
     assert_eq!(told(&world), None, "who sees no list may be a member still");
     of(&mut world.pods[2]).members = list(&["main-0", "main-1"]);
-    assert_eq!(told(&world).as_deref(), Some("main-1"));
-    for at in [0, 1] {
-        of(&mut world.pods[at]).left = true;
-    }
+    assert_eq!(told(&world).as_deref(), Some("main-2"));
+    (0..3).for_each(|at| of(&mut world.pods[at]).left = true);
     assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
 
     // A volume that is empty shows no list: its member may be one still, under an id that it doesn't know.
@@ -152,26 +150,33 @@ fn a_member_that_took_itself_out_is_not_waited_for_once_a_list_shows_it() {
     }
 }
 
-/// It is out already: nobody could tell it to leave, and nobody misses it.
+/// It is out already: nobody misses it, and all that it has to do is to note that it left.
 #[test]
-fn a_member_that_somebody_removed_is_not_waited_for() {
+fn a_member_that_somebody_removed_leaves_at_once() {
     let mut world = joined();
-    world.pods[2].is_ready = false;
-    let report = of(&mut world.pods[2]);
+    world.pods[0].is_ready = false;
+    let report = of(&mut world.pods[0]);
     (report.role, report.waiting) = (None, waits(Why::Removed));
-    // By itself, on the loop's word: it has not noted yet that it left.
-    world.pods[2].told_to_leave = true;
+    for at in [1, 2] {
+        of(&mut world.pods[at]).members.retain(|member| member.name != "main-0");
+    }
+    world.pods[1].is_ready = false;
+    assert_eq!(told(&world).as_deref(), Some("main-0"), "whoever else isn't well");
+    world.pods[0].told_to_leave = true;
+    assert_eq!(world.decide().steps, [], "until it has noted it");
+    of(&mut world.pods[0]).left = true;
+    world.etcd.status = world.decide().status;
     assert_eq!(world.decide().steps, []);
-    world.pods[2].told_to_leave = false;
-    for at in [0, 1] {
-        of(&mut world.pods[at]).members.retain(|member| member.name != "main-2");
-    }
-    assert_eq!(told(&world).as_deref(), Some("main-1"));
-    for at in [0, 1] {
-        of(&mut world.pods[at]).left = true;
-    }
+    assert!(world.condition("Left").2.contains("main-1 is not ready"));
+    world.pods[1].is_ready = true;
+    assert_eq!(told(&world).as_deref(), Some("main-2"));
+
+    // One whose volume was emptied then, as it advised, has nothing to note, and doesn't come back once it has gone.
+    (1..3).for_each(|at| of(&mut world.pods[at]).left = true);
+    world.etcd.status.members = joined().etcd.status.members;
+    let lost = Report { waiting: waits(Why::Ending), ..super::report(0) };
+    world.pods[0] = pod(0, Report { members: list(&["src-0"]), ..lost });
     assert!(matches!(&world.decide().steps[..], [Step::Delete { kind: Kind::StatefulSet, .. }]));
-    // Nor is its pod made again, once it has gone.
     world.etcd.status = world.decide().status;
     world.pods.clear();
     world.objects.retain(|object| object.kind != Kind::StatefulSet);
