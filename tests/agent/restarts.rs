@@ -86,6 +86,7 @@ async fn an_image_older_than_the_cluster_is_not_started_though_the_volume_forgot
     let (Some(old), Some(new)) = (etcd("3.5"), etcd("3.6")) else { return };
     let mut shop = Shop::open(3, &new).await;
     shop.form().await;
+    shop.until_agreed("3.6").await;
     let before = shop.report(2).unwrap().id;
     shop.end(2, Signal::TERM);
     std::fs::remove_file(shop.volume(2).join("etcd-warden.json")).unwrap();

@@ -382,8 +382,30 @@ impl Shop {
 
     /// Status of a probe.
     pub async fn probe(&self, ordinal: u32, path: &str) -> Option<String> {
+        self.get(ordinal, self.config.endpoints.readiness_port, path).await
+    }
+
+    /// Waits until the members of a cluster without TLS have agreed on its version, such as 3.6: some seconds after the
+    /// last of them has come.
+    #[track_caller]
+    pub fn until_agreed(&self, version: &str) -> impl Future<Output = ()> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let (deadline, agreed) = (Instant::now() + SOON, format!("\"etcdcluster\":\"{version}."));
+            loop {
+                let said = self.get(0, self.config.endpoints.client_port, "/version").await;
+                if said.as_ref().is_some_and(|said| said.contains(&agreed)) {
+                    return;
+                }
+                assert!(Instant::now() < deadline, "{caller}: the cluster's version is {said:?}");
+                tokio::time::sleep(STEP).await;
+            }
+        }
+    }
+
+    async fn get(&self, ordinal: u32, port: u16, path: &str) -> Option<String> {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
-        let address = (self.address(ordinal), self.config.endpoints.readiness_port);
+        let address = (self.address(ordinal), port);
         let mut stream = tokio::net::TcpStream::connect(address).await.ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.ok()?;
