@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::member::{MemberId, Why};
+use crate::member::{MemberId, Why, quorum};
 
 use super::decide::Hold;
 use super::entry;
@@ -10,11 +10,6 @@ use super::facts::{Facts, Live, Member};
 
 /// For how long etcd wants voters to have been connected before it changes the membership (`HealthInterval`).
 pub const SETTLED: Duration = Duration::from_secs(5);
-
-/// Votes that a decision needs.
-pub const fn quorum(voters: usize) -> usize {
-    voters / 2 + 1
-}
 
 /// Why no add is asked for now, if so.
 pub fn refusal_of_add(facts: &Facts, live: &Live) -> Option<Hold> {

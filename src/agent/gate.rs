@@ -3,9 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::member::{MemberId, Why};
+use crate::member::{MemberId, Why, quorum};
 
-use super::acceptance::quorum;
 use super::decide::Hold;
 use super::facts::{Live, Member};
 use super::pb::etcdserverpb::StatusResponse;

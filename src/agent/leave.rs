@@ -1,8 +1,7 @@
 //! The way out: leadership handed over, a member removed by id, only while the rest keeps quorum.
 
-use crate::member::{MemberId, Why};
+use crate::member::{MemberId, Why, quorum};
 
-use super::acceptance::quorum;
 use super::decide::Hold;
 use super::facts::{Live, Member};
 use super::fault::{Fault, Kind};

@@ -79,6 +79,12 @@ impl<'a> Facts<'a> {
         self.pods.iter().find(|pod| pod.ordinal == ordinal)
     }
 
+    /// Whether the status lists a member that is a pod's.
+    pub fn lists(&self, pod: &Pod) -> bool {
+        let name = self.etcd.member(pod.ordinal);
+        self.etcd.status.members.iter().any(|member| member.name == name)
+    }
+
     /// Who waits for what: each wanted member that has no pod, or of whose pod something is `said`; and where to look for
     /// what a pod that isn't there, or hasn't begun, can't say itself.
     pub fn waits(&self, said: impl Fn(&Pod) -> Option<String>) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::facts::Facts;
 use super::pod::Pod;
 use super::status::Member;
-use crate::member::{Listed, Role, Why};
+use crate::member::{Listed, Role, Why, quorum};
 
 /// What a member without a vote is called in status.
 pub(super) const LEARNER: &str = "Learner";
@@ -60,7 +60,7 @@ pub(super) fn missing_quorum(facts: &Facts<'_>) -> Option<(usize, usize)> {
         all += 1;
         there += usize::from(!is_own(facts, voter) || runs(&voter.name));
     }
-    let needed = all / 2 + 1;
+    let needed = quorum(all);
     (there < needed).then_some((there, needed))
 }
 

@@ -27,6 +27,11 @@ pub use report::{Listed, Progress, Report, Role, TooLong, Volume, Waiting, Why};
 pub use starts::{SeenStarts, Starts};
 pub use word::{Form, Leave};
 
+/// Votes that a decision needs.
+pub const fn quorum(voters: usize) -> usize {
+    voters / 2 + 1
+}
+
 /// Annotation with the word to form a cluster. Only the loop writes it.
 pub const FORM: &str = "etcd-warden.dev/form";
 /// Annotation with the word to leave. Only the loop writes it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::controller::{self, Etcd, Pod, Said};
-use crate::member::{Listed, Progress, Role, Waiting};
+use crate::member::{Listed, Progress, Role, Waiting, quorum};
 
 /// One member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -86,7 +86,7 @@ pub(super) fn votes(pods: &[Pod], members: &[Member]) -> Option<Votes> {
     let own = |member: &&Member| member.of == Of::Own;
     (!voters.is_empty()).then(|| Votes {
         voters: voters.len(),
-        needed: voters.len() / 2 + 1,
+        needed: quorum(voters.len()),
         ready: members
             .iter()
             .filter(own)

@@ -1,9 +1,9 @@
 //! From what an agent can see to the one thing that it does. Pure: a table of rows, the first that matches wins, and a
 //! case without a row waits.
 
-use crate::member::{ClusterId, Form, MemberId, Why};
+use crate::member::{ClusterId, Form, MemberId, Why, quorum};
 
-use super::acceptance::{quorum, refusal_of_add, refusal_of_replacement};
+use super::acceptance::{refusal_of_add, refusal_of_replacement};
 use super::entry;
 use super::facts::{Data, Facts, Live, Member, Noted};
 use super::record::Life;

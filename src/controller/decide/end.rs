@@ -144,13 +144,9 @@ pub(in crate::controller) fn give_up(facts: &Facts<'_>) -> String {
 /// A member can't leave while its pod, or etcd in it, doesn't run, for an image that can't be pulled or a node that is too
 /// small: where the spec has been corrected since, its pod is made anew.
 fn mend<'a>(facts: &Facts<'a>, staying: &[&'a Pod]) -> Option<End<'a>> {
-    let is_member = |pod: &Pod| {
-        let name = facts.etcd.member(pod.ordinal);
-        facts.etcd.status.members.iter().any(|member| member.name == name)
-    };
     let mut stuck = staying
         .iter()
-        .filter(|pod| !pod.is_terminating && is_member(pod) && may_be_missed(facts, pod))
+        .filter(|pod| !pod.is_terminating && facts.lists(pod) && may_be_missed(facts, pod))
         .peekable();
     stuck.peek()?;
     let steps = behind(facts, |object| object.kind == Kind::StatefulSet).ok()?;

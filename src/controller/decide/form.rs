@@ -2,7 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::pod::{Pod, Word};
-use crate::member::{Config, Form, Report, Volume, Why};
+use crate::member::{Config, Form, Report, Volume, Why, quorum};
 
 /// What becomes of forming a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(in crate::controller) fn begun_in_vain(facts: &Facts<'_>) -> Option<String> 
     };
     let missing: Vec<&str> = facts.pods.iter().filter(missed).map(|pod| pod.name.as_str()).collect();
     let wanted = usize::try_from(etcd.spec.replicas).unwrap_or(usize::MAX);
-    let lacks_quorum = wanted.saturating_sub(missing.len()) < wanted / 2 + 1;
+    let lacks_quorum = wanted.saturating_sub(missing.len()) < quorum(wanted);
     let (name, namespace) = (&etcd.name, &etcd.namespace);
     (begun && facts.has_members() && lacks_quorum).then(|| {
         format!(

@@ -101,9 +101,7 @@ fn is_no_member(facts: &Facts<'_>, pod: &Pod) -> bool {
         return false;
     }
     let has_id = pod.report().is_some_and(|report| report.id.is_some());
-    let name = facts.etcd.member(pod.ordinal);
-    let is_listed = facts.etcd.status.members.iter().any(|member| member.name == name);
-    pod.report().is_some() && !has_id && !is_listed
+    pod.report().is_some() && !has_id && !facts.lists(pod)
 }
 
 /// Who isn't well, of all that vote in the cluster as far as that is seen.
@@ -133,7 +131,7 @@ fn is_known(facts: &Facts<'_>, pod: &Pod) -> bool {
     let name = facts.etcd.member(pod.ordinal);
     let mut listed = facts.pods.iter().filter_map(Pod::report).flat_map(|report| &report.members);
     pod.report().is_some_and(|report| report.id.is_some())
-        || facts.etcd.status.members.iter().any(|member| member.name == name)
+        || facts.lists(pod)
         || listed.any(|member| member.name == name)
 }
 

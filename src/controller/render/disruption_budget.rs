@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Kind, Part, Render, Unrenderable, common_labels};
+use crate::member::quorum;
 
 #[allow(clippy::unnecessary_wraps, reason = "one of a table")]
 pub(super) fn part(render: Render<'_>) -> Result<Part, Unrenderable> {
@@ -30,7 +31,7 @@ fn least(own: u32, sources: usize) -> usize {
 
 /// How many members a cluster can do without.
 fn survived(members: usize) -> usize {
-    members.saturating_sub(members / 2 + 1)
+    members.saturating_sub(quorum(members))
 }
 
 #[cfg(test)]

@@ -68,8 +68,9 @@ impl Census {
     }
 
     fn count(&self, etcds: &[Arc<DynamicObject>]) {
+        let of: Vec<&str> = etcds.iter().map(|etcd| phase(etcd)).collect();
         for name in phases().chain([NONE]) {
-            let number = etcds.iter().filter(|etcd| phase(etcd) == name).count();
+            let number = of.iter().filter(|phase| **phase == name).count();
             self.etcds.get_or_create(&Of { phase: name }).set(gauge(number));
         }
         self.without_quorum.set(gauge(etcds.iter().filter(|etcd| has_lost_quorum(etcd)).count()));

@@ -93,12 +93,7 @@ fn no_word_where_there_is_or_was_a_cluster() {
 /// An agent takes its word before it says anything else.
 #[test]
 fn while_a_word_is_being_used_no_other_attempt_begins() {
-    let mut world = World::new(&three());
-    let steps = world.settle();
-    let Some(Step::Give(_, form)) = steps.first().cloned() else { panic!("{steps:?}") };
-    for pod in &mut world.pods {
-        pod.word = Some(Word::Form(form.clone()));
-    }
+    let (mut world, form) = World::with_the_word();
     let report = of(&mut world.pods[0]);
     (report.took, report.waiting) = (Some(form.token), None);
     assert_eq!(world.settle(), []);
@@ -113,12 +108,7 @@ fn while_a_word_is_being_used_no_other_attempt_begins() {
 /// Its pods went before they had followed the word.
 #[test]
 fn a_cluster_that_was_begun_without_its_quorum_says_how_to_begin_anew() {
-    let mut world = World::new(&three());
-    let steps = world.settle();
-    let Some(Step::Give(_, form)) = steps.first().cloned() else { panic!("{steps:?}") };
-    for pod in &mut world.pods {
-        pod.word = Some(Word::Form(form.clone()));
-    }
+    let (mut world, form) = World::with_the_word();
     let begun = |waiting| Report {
         role: None,
         members: Vec::new(),

@@ -129,6 +129,17 @@ impl World {
         world
     }
 
+    /// All pods have been given the word to form, and none has followed it.
+    fn with_the_word() -> (Self, Form) {
+        let mut world = Self::new(&three());
+        let steps = world.settle();
+        let Some(Step::Give(_, form)) = steps.first().cloned() else { panic!("{steps:?}") };
+        for pod in &mut world.pods {
+            pod.word = Some(Word::Form(form.clone()));
+        }
+        (world, form)
+    }
+
     fn running(spec: &Value) -> Self {
         let mut world = Self::new(spec);
         world.pods = (0..world.etcd.spec.replicas).map(voter).collect();

@@ -189,12 +189,8 @@ fn a_member_that_can_not_run_is_replaced_first_and_one_that_is_not_well_where_it
 
 #[test]
 fn who_has_the_word_to_form_is_not_replaced_but_where_it_can_not_follow_it() {
-    let mut world = World::new(&three());
-    let steps = world.settle();
-    let Some(Step::Give(_, form)) = steps.first().cloned() else { panic!("{steps:?}") };
-    for pod in &mut world.pods {
-        (pod.word, pod.revision) = (Some(Word::Form(form.clone())), "main-old".to_owned());
-    }
+    let (mut world, _) = World::with_the_word();
+    world.pods.iter_mut().for_each(|pod| pod.revision = "main-old".to_owned());
     assert_eq!(replaced(&mut world), None);
     assert!(world.condition("AllMembersUpdated").2.starts_with("waits: main-0"));
     of(&mut world.pods[1]).waiting = waits(Why::EtcdEnds);
